@@ -8,11 +8,11 @@ use std::collections::BinaryHeap;
 
 use sys::connect::RemoteAddress;
 
-/// A connection, by its index and the generation of that index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key {
-    pub(super) index: u32,
-    pub(super) generation: u32,
+/// A connection, by its index and the generation of that index. Plain data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Key {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
 }
 
 /// A segment from one end to the other.
@@ -44,52 +44,59 @@ pub(super) enum Event {
     Refuse,
 }
 
-/// An event and its time.
+/// An event and its time. Plain data.
 #[derive(Debug)]
-pub(super) struct Appointment {
-    pub(super) at_ns: u64,
-    sequence: u64,
-    pub(super) key: Key,
-    pub(super) event: Event,
+pub(crate) struct Appointment {
+    pub(crate) at_ns: u64,
+    pub(crate) key: Key,
+    pub(crate) event: Event,
 }
 
-impl PartialEq for Appointment {
+/// An appointment and its place among those of one time.
+#[derive(Debug)]
+struct Entry {
+    appointment: Appointment,
+    sequence: u64,
+}
+
+impl PartialEq for Entry {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Appointment {}
+impl Eq for Entry {}
 
-impl PartialOrd for Appointment {
+impl PartialOrd for Entry {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Appointment {
+impl Ord for Entry {
     fn cmp(&self, other: &Self) -> Ordering {
-        (self.at_ns, self.sequence).cmp(&(other.at_ns, other.sequence))
+        let times = self.appointment.at_ns.cmp(&other.appointment.at_ns);
+        times.then(self.sequence.cmp(&other.sequence))
     }
 }
 
 /// All pending events.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
-    heap: BinaryHeap<Reverse<Appointment>>,
+    heap: BinaryHeap<Reverse<Entry>>,
     sequence: u64,
 }
 
 impl Agenda {
     pub(super) fn put(&mut self, at_ns: u64, key: Key, event: Event) {
         self.sequence += 1;
-        let appointment = Appointment { at_ns, sequence: self.sequence, key, event };
-        self.heap.push(Reverse(appointment));
+        let appointment = Appointment { at_ns, key, event };
+        self.heap.push(Reverse(Entry { appointment, sequence: self.sequence }));
     }
 
     /// The time of the next event.
     pub(super) fn next_ns(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse(appointment)| appointment.at_ns)
+        self.heap.peek().map(|Reverse(entry)| entry.appointment.at_ns)
     }
 
     /// Takes the next event if its time is not after `until_ns`.
@@ -97,7 +104,7 @@ impl Agenda {
         if self.next_ns()? > until_ns {
             return None;
         }
-        self.heap.pop().map(|Reverse(appointment)| appointment)
+        self.heap.pop().map(|Reverse(entry)| entry.appointment)
     }
 }
 

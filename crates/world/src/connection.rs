@@ -1,18 +1,30 @@
-//! One connection of a world: two pipes and the state of each end.
+//! One connection of a world: two directions and the state of each end.
 //!
 //! Owns what a kernel would answer about a socket at this moment (its readiness). Changes only itself: the
-//! consequences of a change are the world's task.
+//! consequences of a change are the world's task. `server_end` and `client_end` have the operations of the ends.
+
+mod client_end;
+mod server_end;
 
 use std::io;
 
-use sys::pollset::{Interest, Ready, Token};
+use sys::pollset::{Interest, Token};
 use sys::socket::Peer;
 
-use super::pipe::{Bytes, End, Pipe};
+use super::bytes::Bytes;
+pub use client_end::{ClientState, Stall};
+pub(super) use server_end::{Farewell, Taken};
+
+/// A direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    ToServer,
+    ToClient,
+}
 
 /// Where the server's end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Position {
+enum Position {
     /// Held back by a listener until its first bytes arrive.
     Deferred,
     /// In a listener's queue.
@@ -23,87 +35,104 @@ pub(super) enum Position {
     Closed,
 }
 
-/// The state of a connection as its client sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClientState {
-    /// It is open.
-    Open,
-    /// The server ended its output, and the client has received everything before the end.
-    EndedByServer,
-    /// The server reset it, or closed the listener before it was accepted.
-    Reset,
-    /// A fault of the world reset it at both ends.
-    Cut,
-    /// The client itself closed or reset it.
-    Closed,
-}
-
 /// How the server's end is watched.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Watch {
-    pub(super) token: Token,
-    pub(super) interest: Interest,
+struct Watch {
+    token: Token,
+    interest: Interest,
 }
 
 /// A flag of a connection: one bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mark(u16);
+struct Mark(u16);
 
 impl Mark {
     /// It is in its scheduler's list of changes.
-    pub(super) const CHANGED: Mark = Mark(1);
+    const CHANGED: Mark = Mark(1);
     /// Its change was held back once already.
-    pub(super) const HELD: Mark = Mark(1 << 1);
+    const HELD: Mark = Mark(1 << 1);
     /// A send found no room: report when there is some.
-    pub(super) const WANTS_ROOM: Mark = Mark(1 << 2);
+    const WANTS_ROOM: Mark = Mark(1 << 2);
     /// A fault: there is no room for some time.
-    pub(super) const CHOKED: Mark = Mark(1 << 3);
+    const CHOKED: Mark = Mark(1 << 3);
     /// Closing it sends a reset.
-    pub(super) const RESET_ON_CLOSE: Mark = Mark(1 << 4);
+    const RESET_ON_CLOSE: Mark = Mark(1 << 4);
     /// The connection no longer exists for the server.
-    pub(super) const GONE: Mark = Mark(1 << 5);
+    const GONE: Mark = Mark(1 << 5);
     /// The client does not read.
-    pub(super) const STALLED: Mark = Mark(1 << 6);
+    const STALLED: Mark = Mark(1 << 6);
     /// The client ends its output after the bytes it has not sent yet.
-    pub(super) const ENDING: Mark = Mark(1 << 7);
+    const ENDING: Mark = Mark(1 << 7);
     /// The client's application has closed its socket.
-    pub(super) const RELEASED: Mark = Mark(1 << 8);
+    const RELEASED: Mark = Mark(1 << 8);
     /// Its scheduler opened it, and the handshake has not ended.
-    pub(super) const CONNECTING: Mark = Mark(1 << 9);
+    const CONNECTING: Mark = Mark(1 << 9);
+}
+
+/// How far the end of a direction has travelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum End {
+    /// The sender may send.
+    #[default]
+    Open,
+    /// The sender has ended its output; the receiver has not learned it yet.
+    Sent,
+    /// The receiver has learned it.
+    Arrived,
+}
+
+/// One direction; its bytes in flight are in the world's agenda.
+#[derive(Debug)]
+struct Pipe {
+    /// Bytes that have arrived at the receiver.
+    arrived: Bytes,
+    /// Bytes in flight.
+    flying: u32,
+    /// Most bytes in flight and unread.
+    capacity: u32,
+    /// Bytes sent next arrive no earlier than this: they do not overtake each other.
+    last_arrival_ns: u64,
+    end: End,
+}
+
+impl Pipe {
+    fn new(capacity: u32) -> Self {
+        Self { arrived: Bytes::default(), flying: 0, capacity, last_arrival_ns: 0, end: End::Open }
+    }
 }
 
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub(super) generation: u32,
-    pub(super) listener: u32,
-    pub(super) scheduler: u16,
+    generation: u32,
+    listener: u32,
+    scheduler: u16,
     marks: u16,
-    pub(super) place: Position,
+    place: Position,
     /// The state that the client was told; see [`Connection::client_state`].
-    pub(super) client: ClientState,
-    pub(super) peer: Peer,
-    pub(super) watch: Option<Watch>,
+    client: ClientState,
+    peer: Peer,
+    watch: Option<Watch>,
     /// The next operation of the server fails with this error, once.
-    pub(super) error: Option<io::ErrorKind>,
-    pub(super) to_server: Pipe,
-    pub(super) to_client: Pipe,
+    error: Option<io::ErrorKind>,
+    to_server: Pipe,
+    to_client: Pipe,
     /// Bytes at the server's end that a receive can return; the others come later.
-    pub(super) visible: u32,
+    visible: u32,
     /// Bytes at the client's end that its application has not read.
-    pub(super) unread: u32,
+    unread: u32,
     /// Bytes that the client wants to send and has no room for.
-    pub(super) unsent: Bytes,
+    unsent: Bytes,
     /// Bytes that the server sent and announced more after.
-    pub(super) corked: Bytes,
+    corked: Bytes,
 }
 
 // A world of a million idle connections should fit into memory beside the server under test.
 const _: () = assert!(size_of::<Connection>() <= 144);
 
 impl Connection {
-    pub(super) fn new(generation: u32, listener: u32, peer: Peer, capacities: [u32; 2]) -> Self {
+    pub(super) fn new(listener: u32, peer: Peer, capacities: [u32; 2]) -> Self {
         Self {
-            generation,
+            generation: 0,
             listener,
             scheduler: u16::MAX,
             marks: 0,
@@ -121,81 +150,68 @@ impl Connection {
         }
     }
 
-    pub(super) fn has(&self, mark: Mark) -> bool {
+    /// Begins a new connection in place of one that has retired.
+    pub(super) fn reuse(&mut self, listener: u32, peer: Peer, capacities: [u32; 2]) {
+        *self = Self { generation: self.generation, ..Self::new(listener, peer, capacities) };
+    }
+
+    /// Once both ends have closed it, its place can be used again, and keys of it are stale.
+    pub(super) fn retire(&mut self) -> bool {
+        let retires = self.place == Position::Closed && self.take(Mark::RELEASED);
+        if retires {
+            self.generation += 1;
+            self.to_client.arrived.clear();
+            self.unsent.clear();
+        }
+        retires
+    }
+
+    /// Which of the connections it is that have used its place one after the other.
+    pub(super) fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// The address of its client.
+    pub(super) fn peer(&self) -> Peer {
+        self.peer
+    }
+
+    fn has(&self, mark: Mark) -> bool {
         self.marks & mark.0 != 0
     }
 
-    pub(super) fn set(&mut self, mark: Mark) {
+    fn set(&mut self, mark: Mark) {
         self.marks |= mark.0;
     }
 
     /// Clears a flag and returns whether it was set.
-    pub(super) fn take(&mut self, mark: Mark) -> bool {
+    fn take(&mut self, mark: Mark) -> bool {
         let had = self.has(mark);
         self.marks &= !mark.0;
         had
     }
 
-    /// Bytes that a send of the server can take now.
-    pub(super) fn room(&self) -> usize {
-        if self.has(Mark::CHOKED) {
-            return 0;
+    fn pipe(&mut self, way: Way) -> &mut Pipe {
+        match way {
+            Way::ToServer => &mut self.to_server,
+            Way::ToClient => &mut self.to_client,
         }
-        (self.to_client.capacity as usize).saturating_sub(self.outstanding())
     }
 
-    /// Bytes that the server has sent and the client has not read.
-    pub(super) fn outstanding(&self) -> usize {
-        self.corked.len() + self.to_client.flying as usize + self.unread as usize
+    /// When a segment arrives that would arrive at `at_ns` if it could overtake those before it.
+    pub(super) fn in_order_ns(&mut self, way: Way, at_ns: u64) -> u64 {
+        let pipe = self.pipe(way);
+        pipe.last_arrival_ns = pipe.last_arrival_ns.max(at_ns);
+        pipe.last_arrival_ns
     }
 
-    /// Linux reports room once a third of the buffer is free, so that a writer is not woken for every byte.
-    pub(super) fn has_room(&self) -> bool {
-        self.room() * 3 >= self.to_client.capacity as usize
+    /// Bytes are on their way.
+    pub(super) fn depart(&mut self, way: Way, bytes: &[u8]) {
+        self.pipe(way).flying += u32::try_from(bytes.len()).expect("bounded by a capacity");
     }
 
-    /// Bytes that the client can still send.
-    pub(super) fn room_to_server(&self) -> usize {
-        let used = self.to_server.flying as usize + self.to_server.arrived.len();
-        (self.to_server.capacity as usize).saturating_sub(used)
-    }
-
-    /// Makes all bytes that have arrived receivable.
-    pub(super) fn reveal(&mut self) {
-        self.visible = u32::try_from(self.to_server.arrived.len()).expect("bounded by a capacity");
-    }
-
-    /// Whether some of the bytes that have arrived come later.
-    pub(super) fn hides(&self) -> bool {
-        (self.visible as usize) < self.to_server.arrived.len()
-    }
-
-    /// Whether both directions have ended, or it was reset.
-    fn is_hung_up(&self) -> bool {
-        let both = self.to_server.end == End::Arrived && self.to_client.end != End::Open;
-        both || self.has(Mark::GONE)
-    }
-
-    /// The readiness that epoll would report of it now; `None` if there is none.
-    pub(super) fn readiness(&self) -> Option<Ready> {
-        let watch = self.watch.filter(|_| !self.has(Mark::CONNECTING))?;
-        let hung_up = self.is_hung_up();
-        let ended = hung_up || self.to_server.end == End::Arrived;
-        let wants_room = watch.interest == Interest::ReadWrite;
-        let has_room = self.has_room() || self.to_client.end != End::Open;
-        let ready = Ready {
-            token: watch.token,
-            readable: ended || self.visible > 0,
-            writable: hung_up || (wants_room && has_room),
-            ended,
-            over: hung_up,
-        };
-        (ready.readable || ready.writable).then_some(ready)
-    }
-
-    /// The state as its client sees it.
-    pub(super) fn client_state(&self) -> ClientState {
-        let reads_on = self.client == ClientState::EndedByServer && self.unread > 0;
-        if reads_on { ClientState::Open } else { self.client }
+    /// Bytes are no longer on their way.
+    pub(super) fn land(&mut self, way: Way, bytes: &[u8]) {
+        self.pipe(way).flying -= u32::try_from(bytes.len()).expect("it was counted");
     }
 }

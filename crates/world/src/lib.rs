@@ -16,19 +16,13 @@
 
 mod agenda;
 mod alone;
-mod client_side;
+mod bytes;
 mod connection;
 mod descriptor;
 mod faults;
 mod fingerprint;
-mod gate;
 pub mod limits;
-mod listening;
-mod pipe;
 mod random;
-mod remote;
-mod report;
-mod server_side;
 mod stage;
 mod state;
 mod world;
@@ -45,15 +39,15 @@ use sys::pollset::{
 };
 use sys::socket::{ListenAddress, Peer};
 
-use server_side::Taken;
+use connection::Taken;
 use state::State;
 
-pub use connection::ClientState;
+pub use connection::{ClientState, Stall};
 pub use descriptor::SimulatedSocket;
 pub use faults::Faults;
 pub use random::{ALWAYS, Random};
 pub use stage::Stage;
-pub use world::{ClientId, Stall, World};
+pub use world::{ClientId, World};
 
 /// A simulated listener. Dropping it closes it.
 #[derive(Debug)]
@@ -66,7 +60,7 @@ impl SimulatedListener {
     /// Its address, with the assigned port if the requested one was 0.
     #[must_use]
     pub fn local_address(&self) -> ListenAddress {
-        self.world.borrow().gates[self.number as usize].address.clone()
+        self.world.borrow().listener_address(self.number)
     }
 }
 
@@ -95,7 +89,7 @@ impl Sim {
     fn look_up(&self, socket: &SimulatedSocket) -> (std::cell::RefMut<'_, State>, u32) {
         let index = socket.connection(&self.world);
         let mut world = self.world.borrow_mut();
-        let owner = world.connection(index).scheduler;
+        let owner = world.connection(index).scheduler();
         assert_eq!(owner, self.scheduler, "a socket stays with the scheduler that accepted it");
         (world, index)
     }
@@ -244,7 +238,7 @@ impl Pollset for Sim {
     }
 
     fn monotonic_ns(&mut self) -> u64 {
-        self.world.borrow().now_ns
+        self.world.borrow().now_ns()
     }
 
     fn unix_ns(&mut self) -> u64 {

@@ -1,22 +1,28 @@
 //! The state of a world: connections, listeners, schedulers, the clock, and how events are executed.
 //!
 //! Owns the loop over the agenda ([`State::advance`]): every segment arrives through [`State::deliver`]. The servers'
-//! operations are in `server_side`, `gate`, `remote` and `report`, the clients' in `client_side`.
+//! operations are in `server_side`, `gate`, `remote` and `report`, the clients' in `client_side`, and a test's in
+//! `observe`.
+
+mod client_side;
+mod gate;
+mod observe;
+mod remote;
+mod report;
+mod server_side;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io;
 
-use sys::pollset::Interest;
 use sys::socket::Peer;
 
 use super::agenda::{Agenda, Event, Key, Segment};
-use super::connection::{ClientState, Connection, Mark, Position};
+use super::connection::{ClientState, Connection, Way};
 use super::faults::Faults;
 use super::fingerprint::{Fingerprint, Happening};
-use super::listening::{Gate, Remote};
-use super::pipe::End;
 use super::random::Random;
 use crate::limits::{BUFFER, BUFFER_MINIMUM, DESCRIPTORS};
+use gate::Gate;
+use remote::Remote;
 
 /// Monotonic time at the beginning of a world: not 0, because a machine has usually run for a while.
 const START_MONOTONIC_NS: u64 = 1_000_000_000_000;
@@ -24,21 +30,14 @@ const START_MONOTONIC_NS: u64 = 1_000_000_000_000;
 /// Wall-clock time at the beginning of a world: 2026-01-01 00:00 UTC.
 const START_UNIX_NS: u64 = 1_767_225_600_000_000_000;
 
-/// The direction of a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    ToServer,
-    ToClient,
-}
-
 /// The world's state of one scheduler.
 #[derive(Debug)]
-pub(super) struct Side {
+struct Side {
     /// Watched connections that have changed since they were last reported.
-    pub(super) changed: VecDeque<u32>,
-    pub(super) descriptors: usize,
-    pub(super) descriptor_limit: usize,
-    pub(super) no_descriptor_until_ns: u64,
+    changed: VecDeque<u32>,
+    descriptors: usize,
+    descriptor_limit: usize,
+    no_descriptor_until_ns: u64,
 }
 
 impl Default for Side {
@@ -55,19 +54,19 @@ impl Default for Side {
 /// A world.
 #[derive(Debug)]
 pub(super) struct State {
-    pub(super) now_ns: u64,
-    pub(super) random: Random,
-    pub(super) faults: Faults,
-    pub(super) fingerprint: Fingerprint,
-    pub(super) connections: Vec<Connection>,
+    now_ns: u64,
+    random: Random,
+    faults: Faults,
+    fingerprint: Fingerprint,
+    connections: Vec<Connection>,
     free: Vec<u32>,
-    pub(super) gates: Vec<Gate>,
-    pub(super) remotes: Vec<Remote>,
-    pub(super) sides: Vec<Side>,
+    gates: Vec<Gate>,
+    remotes: Vec<Remote>,
+    sides: Vec<Side>,
     /// Connections whose file is not in memory, and until when.
-    pub(super) cold: BTreeMap<u32, u64>,
-    pub(super) agenda: Agenda,
-    pub(super) connects: u64,
+    cold: BTreeMap<u32, u64>,
+    agenda: Agenda,
+    connects: u64,
 }
 
 impl State {
@@ -96,8 +95,8 @@ impl State {
         &mut self.connections[index as usize]
     }
 
-    pub(super) fn key(&self, index: u32) -> Key {
-        Key { index, generation: self.connections[index as usize].generation }
+    fn key(&self, index: u32) -> Key {
+        Key { index, generation: self.connections[index as usize].generation() }
     }
 
     /// Advances the time and executes the events that become due.
@@ -114,8 +113,13 @@ impl State {
         self.advance(self.now_ns);
     }
 
+    /// A scheduler has a pollset in the world.
+    pub(super) fn add_scheduler(&mut self, scheduler: usize) {
+        self.side(scheduler);
+    }
+
     /// The state of a scheduler, which is created if it is new.
-    pub(super) fn side(&mut self, scheduler: usize) -> &mut Side {
+    fn side(&mut self, scheduler: usize) -> &mut Side {
         if self.sides.len() <= scheduler {
             self.sides.resize_with(scheduler + 1, Side::default);
         }
@@ -123,14 +127,13 @@ impl State {
     }
 
     /// Adds a connection; returns its index.
-    pub(super) fn insert(&mut self, listener: u32, peer: Peer) -> u32 {
+    fn insert(&mut self, listener: u32, peer: Peer) -> u32 {
         let capacities = [self.capacity(), self.capacity()];
         if let Some(index) = self.free.pop() {
-            let generation = self.connection(index).generation;
-            *self.connection(index) = Connection::new(generation, listener, peer, capacities);
+            self.connection(index).reuse(listener, peer, capacities);
             return index;
         }
-        self.connections.push(Connection::new(0, listener, peer, capacities));
+        self.connections.push(Connection::new(listener, peer, capacities));
         u32::try_from(self.connections.len() - 1).expect("memory ends before the numbers do")
     }
 
@@ -143,39 +146,34 @@ impl State {
     }
 
     /// Frees the index of a connection that both ends have closed.
-    pub(super) fn free_if_over(&mut self, index: u32) {
-        let connection = self.connection(index);
-        if connection.place == Position::Closed && connection.take(Mark::RELEASED) {
-            connection.generation += 1;
-            connection.to_client.arrived.clear();
-            connection.unsent.clear();
+    fn free_if_over(&mut self, index: u32) {
+        if self.connection(index).retire() {
             self.free.push(index);
         }
     }
 
     /// Records a change of a connection; the next wait reports it if it is watched.
-    pub(super) fn change(&mut self, index: u32) {
-        let connection = &mut self.connections[index as usize];
-        if connection.watch.is_some() && !connection.has(Mark::CHANGED) {
-            connection.set(Mark::CHANGED);
-            self.sides[usize::from(connection.scheduler)].changed.push_back(index);
+    fn change(&mut self, index: u32) {
+        if let Some(scheduler) = self.connection(index).change() {
+            self.sides[usize::from(scheduler)].changed.push_back(index);
         }
     }
 
     /// Records a change if a send found no room and there is some now.
-    pub(super) fn change_if_room(&mut self, index: u32) {
-        let connection = self.connection(index);
-        if !connection.has_room() || !connection.take(Mark::WANTS_ROOM) {
-            return;
-        }
-        // A scheduler that did not ask for room is not woken: the change would report unread bytes once more.
-        if connection.watch.is_some_and(|watch| watch.interest == Interest::ReadWrite) {
+    fn change_if_room(&mut self, index: u32) {
+        if self.connection(index).gains_room() {
             self.change(index);
         }
     }
 
+    /// Counts a connect; returns its number, from 1.
+    pub(super) fn count_connect(&mut self) -> u64 {
+        self.connects += 1;
+        self.connects
+    }
+
     /// When something sent now arrives: not before what was sent earlier.
-    pub(super) fn arrival_ns(&mut self) -> u64 {
+    fn arrival_ns(&mut self) -> u64 {
         let mut way_ns = match self.faults.latency_ns_maximum {
             0 => 0,
             maximum => self.random.below(maximum + 1),
@@ -187,7 +185,7 @@ impl State {
     }
 
     /// A duration from 1 to its maximum.
-    pub(super) fn span_ns(&mut self, maximum_ns: u64) -> u64 {
+    fn span_ns(&mut self, maximum_ns: u64) -> u64 {
         1 + self.random.below(maximum_ns)
     }
 
@@ -196,16 +194,11 @@ impl State {
         let overtakes =
             matches!(segment, Segment::Reset) && self.random.chance(self.faults.reset_overtakes);
         let connection = &mut self.connections[index as usize];
-        let pipe = match way {
-            Way::ToServer => &mut connection.to_server,
-            Way::ToClient => &mut connection.to_client,
-        };
         if !overtakes {
-            at_ns = at_ns.max(pipe.last_arrival_ns);
-            pipe.last_arrival_ns = at_ns;
+            at_ns = connection.in_order_ns(way, at_ns);
         }
         if let Segment::Bytes(bytes) = &segment {
-            pipe.flying += u32::try_from(bytes.len()).expect("bounded by a capacity");
+            connection.depart(way, bytes);
         }
         let event = match way {
             Way::ToServer => Event::ToServer(segment),
@@ -215,7 +208,7 @@ impl State {
     }
 
     /// Sends bytes, in one segment or several.
-    pub(super) fn dispatch_bytes(&mut self, index: u32, way: Way, mut bytes: &[u8]) {
+    fn dispatch_bytes(&mut self, index: u32, way: Way, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let whole = bytes.len() == 1 || !self.random.chance(self.faults.split);
             let length = if whole { bytes.len() } else { 1 + self.random.index(bytes.len() - 1) };
@@ -225,17 +218,17 @@ impl State {
         }
     }
 
-    pub(super) fn dispatch_end(&mut self, index: u32, way: Way) {
+    fn dispatch_end(&mut self, index: u32, way: Way) {
         self.dispatch(index, way, Segment::End);
     }
 
-    pub(super) fn dispatch_reset(&mut self, index: u32, way: Way) {
+    fn dispatch_reset(&mut self, index: u32, way: Way) {
         self.dispatch(index, way, Segment::Reset);
     }
 
     fn deliver(&mut self, key: Key, event: Event) {
         let index = key.index;
-        if self.connection(index).generation != key.generation {
+        if self.key(index) != key {
             return;
         }
         match event {
@@ -243,13 +236,12 @@ impl State {
             Event::ToClient(segment) => self.deliver_to_client(index, segment),
             Event::Undefer => self.enqueue_deferred(index),
             Event::Reveal => {
-                if self.connection(index).hides() {
-                    self.connection(index).reveal();
+                if self.connection(index).reveal() {
                     self.change(index);
                 }
             }
             Event::Unchoke => {
-                self.connection(index).take(Mark::CHOKED);
+                self.connection(index).end_choke();
                 self.change_if_room(index);
             }
             Event::Uncork => self.uncork(index),
@@ -263,9 +255,7 @@ impl State {
             Segment::Bytes(bytes) => self.deliver_bytes_to_server(index, &bytes),
             Segment::End => {
                 self.enqueue_deferred(index);
-                let connection = self.connection(index);
-                connection.to_server.end = End::Arrived;
-                connection.reveal();
+                self.connection(index).end_to_server();
                 self.change(index);
             }
             Segment::Reset => self.lose_server_end(index),
@@ -274,13 +264,13 @@ impl State {
 
     fn deliver_bytes_to_server(&mut self, index: u32, bytes: &[u8]) {
         let connection = self.connection(index);
-        connection.to_server.flying -= u32::try_from(bytes.len()).expect("it was counted");
-        if connection.has(Mark::GONE) {
+        connection.land(Way::ToServer, bytes);
+        if connection.is_gone() {
             return;
         }
-        if connection.place == Position::Closed {
+        if connection.is_closed() {
             // The socket is closed: RFC 9293 section 3.10.7.1 answers such bytes with a reset.
-            if matches!(connection.client, ClientState::Open | ClientState::EndedByServer) {
+            if connection.has_client() {
                 self.dispatch_reset(index, Way::ToClient);
             }
             return;
@@ -289,106 +279,57 @@ impl State {
             self.cut(index);
             return;
         }
-        let connection = self.connection(index);
-        connection.to_server.arrived.append(bytes);
-        connection.reveal();
+        self.connection(index).deliver_to_server(bytes);
         self.enqueue_deferred(index);
         self.change(index);
     }
 
     fn deliver_to_client(&mut self, index: u32, segment: Segment) {
-        let length = if let Segment::Bytes(bytes) = &segment { bytes.len() } else { 0 };
-        let length = u32::try_from(length).expect("bounded by a capacity");
         let connection = self.connection(index);
-        connection.to_client.flying -= length;
         match segment {
-            Segment::Bytes(_) if connection.has(Mark::RELEASED) => {
-                if connection.place != Position::Closed {
-                    self.dispatch_reset(index, Way::ToServer);
+            Segment::Bytes(bytes) => {
+                connection.land(Way::ToClient, &bytes);
+                if connection.is_released() {
+                    if !connection.is_closed() {
+                        self.dispatch_reset(index, Way::ToServer);
+                    }
+                } else if connection.deliver_to_client(&bytes) {
+                    self.change_if_room(index);
                 }
             }
-            Segment::Bytes(bytes) if connection.client == ClientState::Open => {
-                connection.to_client.arrived.append(&bytes);
-                if connection.has(Mark::STALLED) {
-                    connection.unread += length;
-                }
-                self.change_if_room(index);
-            }
-            Segment::End if connection.client == ClientState::Open => {
-                connection.client = ClientState::EndedByServer;
-                connection.to_client.end = End::Arrived;
-            }
-            Segment::Reset
-                if matches!(connection.client, ClientState::Open | ClientState::EndedByServer) =>
-            {
-                self.lose_client_end(index, ClientState::Reset);
-            }
-            // The client has closed.
-            Segment::Bytes(_) | Segment::End | Segment::Reset => {}
+            Segment::End => connection.end_to_client(),
+            Segment::Reset => connection.lose_client_end(ClientState::Reset),
         }
     }
 
     /// A connection may be accepted once its first bytes arrive, or its deferral ends.
     fn enqueue_deferred(&mut self, index: u32) {
-        let connection = &mut self.connections[index as usize];
-        if connection.place == Position::Deferred {
-            connection.place = Position::Queued;
-            let gate = &mut self.gates[connection.listener as usize];
-            gate.deferred -= 1;
-            gate.queue.push_back(index);
+        if let Some(listener) = self.connection(index).end_deferral() {
+            self.gates[listener as usize].enqueue_deferred(index);
         }
     }
 
     /// A fault: the network resets a connection at both ends.
-    pub(super) fn cut(&mut self, index: u32) {
-        let generation = u64::from(self.connection(index).generation);
+    fn cut(&mut self, index: u32) {
+        let generation = u64::from(self.key(index).generation);
         self.fingerprint.note(Happening::Cut, u64::from(index), generation);
-        if matches!(self.connection(index).client, ClientState::Open | ClientState::EndedByServer) {
-            self.lose_client_end(index, ClientState::Cut);
-        }
+        self.connection(index).lose_client_end(ClientState::Cut);
         self.lose_server_end(index);
     }
 
-    fn lose_client_end(&mut self, index: u32, state: ClientState) {
-        let connection = self.connection(index);
-        connection.client = state;
-        connection.unread = 0;
-        connection.unsent.clear();
-        connection.take(Mark::ENDING);
-    }
-
-    /// Resets the server's end. What arrived before can still be received, as in Linux.
+    /// Resets the server's end.
     fn lose_server_end(&mut self, index: u32) {
-        let connection = &mut self.connections[index as usize];
-        match connection.place {
-            Position::Closed => return,
-            Position::Deferred => {
-                connection.place = Position::Closed;
-                self.gates[connection.listener as usize].deferred -= 1;
-                self.free_if_over(index);
-                return;
-            }
-            Position::Queued | Position::Accepted => {}
+        if let Some(listener) = self.connection(index).lose_deferred() {
+            self.gates[listener as usize].lose_deferred();
+            self.free_if_over(index);
+        } else if self.connection(index).lose_server_end() {
+            self.change(index);
         }
-        if connection.has(Mark::GONE) {
-            return;
-        }
-        connection.set(Mark::GONE);
-        connection.take(Mark::CHOKED);
-        connection.error = Some(if connection.to_server.end == End::Arrived {
-            io::ErrorKind::BrokenPipe
-        } else {
-            io::ErrorKind::ConnectionReset
-        });
-        connection.reveal();
-        connection.corked.clear();
-        self.change(index);
     }
 
     /// Transmits bytes that were held back for more.
-    pub(super) fn uncork(&mut self, index: u32) {
-        let connection = self.connection(index);
-        let held = connection.corked.take(usize::MAX);
+    fn uncork(&mut self, index: u32) {
+        let held = self.connection(index).uncork();
         self.dispatch_bytes(index, Way::ToClient, &held);
     }
 }

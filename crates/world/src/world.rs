@@ -11,32 +11,13 @@ use sys::socket::{ListenAddress, Peer};
 
 use super::Sim;
 use super::agenda::Key;
-use super::connection::ClientState;
+use super::connection::{ClientState, Stall};
 use super::faults::Faults;
-use super::fingerprint::Happening;
 use super::state::State;
 
 /// A client's end of a connection. It always refers to that connection, also after its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClientId {
-    index: u32,
-    generation: u32,
-}
-
-impl ClientId {
-    fn key(self) -> Key {
-        Key { index: self.index, generation: self.generation }
-    }
-}
-
-/// The activity that a client stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stall {
-    /// Nothing: it reads what arrives.
-    Nothing,
-    /// Reading: what the server sends fills the buffers until the server has no room.
-    Reading,
-}
+pub struct ClientId(Key);
 
 /// A seeded network and clock in memory. Clones are handles of the same world.
 ///
@@ -73,53 +54,41 @@ impl World {
     /// The pollset of a scheduler; schedulers are numbered from 0 and have one pollset each.
     #[must_use]
     pub fn pollset(&self, scheduler: usize) -> Sim {
-        self.state.borrow_mut().side(scheduler);
+        self.state.borrow_mut().add_scheduler(scheduler);
         Sim::new(self.state.clone(), u16::try_from(scheduler).expect("schedulers are few"))
     }
 
     /// Changes the faults from now on.
     pub fn set_faults(&self, faults: Faults) {
-        self.state.borrow_mut().faults = faults;
+        self.state.borrow_mut().set_faults(faults);
     }
 
     /// Most descriptors of a scheduler, listeners included. Lowering it closes nothing.
     pub fn set_descriptor_limit(&self, scheduler: usize, limit: usize) {
-        self.state.borrow_mut().side(scheduler).descriptor_limit = limit;
+        self.state.borrow_mut().set_descriptor_limit(scheduler, limit);
     }
 
     /// Makes every cold file warm.
     pub fn warm(&self) {
-        let state = &mut *self.state.borrow_mut();
-        for until_ns in state.cold.values_mut() {
-            *until_ns = state.now_ns;
-        }
+        self.state.borrow_mut().warm();
     }
 
     /// Monotonic time.
     #[must_use]
     pub fn now_ns(&self) -> u64 {
-        self.state.borrow().now_ns
+        self.state.borrow().now_ns()
     }
 
     /// Advances the time; what was due in between has happened in its order.
     pub fn advance(&self, nanoseconds: u64) {
-        let state = &mut *self.state.borrow_mut();
-        let until_ns = state.now_ns + nanoseconds;
-        state.advance(until_ns);
-        state.fingerprint.note(Happening::Advanced, nanoseconds, 0);
+        self.state.borrow_mut().pass(nanoseconds);
     }
 
     /// When something will happen next: now if a scheduler has something to be told, otherwise when the next
     /// segment arrives or a span ends. `None` when nothing happens any more by itself.
     #[must_use]
     pub fn next_event_ns(&self) -> Option<u64> {
-        let state = &mut *self.state.borrow_mut();
-        state.settle();
-        let schedulers = u16::try_from(state.sides.len()).expect("schedulers are few");
-        if (0..schedulers).any(|scheduler| state.is_ready(scheduler)) {
-            return Some(state.now_ns);
-        }
-        state.agenda.next_ns()
+        self.state.borrow_mut().next_event_ns()
     }
 
     /// Whether the next wait of a scheduler reports something (unless a fault holds it back).
@@ -133,22 +102,19 @@ impl World {
     /// One number for everything that happened: two runs that differ anywhere have different numbers.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
-        self.state.borrow().fingerprint.value()
+        self.state.borrow().fingerprint()
     }
 
     /// Open descriptors of a scheduler: its listeners and connections, accepted or opened.
     #[must_use]
     pub fn open_descriptors(&self, scheduler: usize) -> usize {
-        self.state.borrow().sides.get(scheduler).map_or(0, |side| side.descriptors)
+        self.state.borrow().open_descriptors(scheduler)
     }
 
     /// Connections that wait at an address and have not been accepted, deferred ones included.
     #[must_use]
     pub fn waiting_connections(&self, address: &ListenAddress) -> usize {
-        let state = &mut *self.state.borrow_mut();
-        state.settle();
-        let gates = state.gates.iter().filter(|gate| gate.open && gate.address == *address);
-        gates.map(|gate| gate.queue.len() + gate.deferred).sum()
+        self.state.borrow_mut().waiting_connections(address)
     }
 
     /// Connects from an address of the world's choosing. `None` when nobody listens at exactly this address, or
@@ -159,17 +125,16 @@ impl World {
         let peer = match address {
             ListenAddress::Unix(_) => Peer::LOCAL,
             ListenAddress::Tcp(_) | ListenAddress::TcpBeside(_) | ListenAddress::Inherited(_) => {
-                state.connects += 1;
-                made_up_peer(state.connects)
+                made_up_peer(state.count_connect())
             }
         };
-        connected(state.connect(address, peer))
+        state.connect(address, peer).map(ClientId)
     }
 
     /// Connects from this address.
     #[must_use]
     pub fn connect_from(&self, address: &ListenAddress, peer: Peer) -> Option<ClientId> {
-        connected(self.state.borrow_mut().connect(address, peer))
+        self.state.borrow_mut().connect(address, peer).map(ClientId)
     }
 
     /// Listens at an address for connections that schedulers make.
@@ -187,7 +152,7 @@ impl World {
     #[must_use]
     pub fn accept_remote(&self, address: &RemoteAddress) -> Option<(ClientId, Peer)> {
         let accepted = self.state.borrow_mut().accept_remote(address);
-        accepted.map(|(Key { index, generation }, peer)| (ClientId { index, generation }, peer))
+        accepted.map(|(key, peer)| (ClientId(key), peer))
     }
 
     /// Sends. Bytes for which the server has no room wait at the client.
@@ -198,7 +163,7 @@ impl World {
     /// Bytes that wait at the client because the server does not read.
     #[must_use]
     pub fn client_unsent(&self, client: ClientId) -> usize {
-        self.with_client(client, |state, index| state.connection(index).unsent.len()).unwrap_or(0)
+        self.with_client(client, |state, index| state.connection(index).unsent()).unwrap_or(0)
     }
 
     /// Takes everything that arrived and the client has read.
@@ -243,7 +208,7 @@ impl World {
     /// The scheduler that accepted or made the connection, once one has.
     #[must_use]
     pub fn client_scheduler(&self, client: ClientId) -> Option<usize> {
-        self.with_client(client, |state, index| state.connection(index).scheduler)
+        self.with_client(client, |state, index| state.connection(index).scheduler())
             .filter(|scheduler| *scheduler != u16::MAX)
             .map(usize::from)
     }
@@ -254,15 +219,11 @@ impl World {
         act: impl FnOnce(&mut State, u32) -> T,
     ) -> Option<T> {
         let state = &mut *self.state.borrow_mut();
-        let index = state.find(client.key())?;
+        let index = state.find(client.0)?;
         let done = act(state, index);
         state.settle();
         Some(done)
     }
-}
-
-fn connected(key: Option<Key>) -> Option<ClientId> {
-    key.map(|Key { index, generation }| ClientId { index, generation })
 }
 
 /// Addresses from 10.0.0.0/8, a new one for each connection, and ports from the upper half.

@@ -4,23 +4,23 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a connection begins, on both sides.
+/// How a connection begins, on both sides. Plain data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Greeting {
+pub(crate) struct Greeting {
     /// The version of the protocol.
-    pub(super) protocol: u32,
+    pub(crate) protocol: u32,
     /// The version of the program.
-    pub(super) version: String,
+    pub(crate) version: String,
     /// A number that was never used before.
-    pub(super) nonce: String,
+    pub(crate) nonce: String,
     /// The agent proves that it has the key; a coordinator cannot yet.
-    pub(super) proof: Option<String>,
+    pub(crate) proof: Option<String>,
 }
 
-/// The coordinator proves that it has the key.
+/// The coordinator proves that it has the key. Plain data.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Proof {
-    pub(super) proof: String,
+pub(crate) struct Proof {
+    pub(crate) proof: String,
 }
 
 /// The measurement that an agent makes.

@@ -135,7 +135,7 @@ pub struct CheckReport {
 impl CheckReport {
     /// The report of what all subscribers have seen.
     pub(super) fn of(
-        tally: CheckTally,
+        tally: &CheckTally,
         contradiction: Option<&Contradiction>,
         publishers: usize,
         expected: ExpectedOrder,
@@ -151,7 +151,7 @@ impl CheckReport {
             is_cut: false,
             told: tally.told,
             away: tally.away,
-            faults: tally.named,
+            faults: tally.named.clone(),
             unordered_example: example.iter().take(CHANNEL_FAULTS_NAMED).map(named).collect(),
         }
     }

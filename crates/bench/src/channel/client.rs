@@ -39,13 +39,13 @@ use seats::{Presence, Seats};
 /// Milliseconds between two checks of the signs while nothing happens.
 const LOOK_MS: u64 = 20;
 
-/// The orders of a thread at its start.
-pub(super) struct Orders {
-    pub(super) plan: Arc<ChannelPlan>,
-    pub(super) thread: u32,
-    pub(super) core: Option<u32>,
-    pub(super) signs: Arc<Signs>,
-    pub(super) handover: std::sync::mpsc::Sender<Finished>,
+/// The orders of a thread at its start. Plain data.
+pub(crate) struct Orders {
+    pub(crate) plan: Arc<ChannelPlan>,
+    pub(crate) thread: u32,
+    pub(crate) core: Option<u32>,
+    pub(crate) signs: Arc<Signs>,
+    pub(crate) handover: std::sync::mpsc::Sender<Finished>,
 }
 
 /// The subscribers of a thread.
@@ -183,12 +183,12 @@ impl Subscribers {
         }
         match self.seats.seat(number).presence() {
             Presence::Away { .. } => {
-                self.tally.workload.retry();
+                self.tally.workload_mut().retry();
                 self.seats.retry(number, self.now_ns);
             }
             Presence::New | Presence::Here(_) | Presence::Over => {
                 self.seats.seat(number).set_presence(Presence::Over);
-                *self.tally.failed.entry(why).or_default() += 1;
+                self.tally.fail(why);
                 self.orders.signs.miss_one();
             }
         }
@@ -341,7 +341,7 @@ impl Service for Subscribers {
             Some(code) => format!("close code {code}"),
             None => format!("{reason:?}").to_lowercase(),
         };
-        *self.tally.ended.entry(kind).or_default() += 1;
+        self.tally.lose(kind);
     }
 
     fn on_start(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
@@ -357,10 +357,10 @@ impl Service for Subscribers {
         let leaves_ns = self.leave(context);
         self.open_some(context);
         self.begin_measuring(context);
-        let news = self.tally.received - self.told;
+        let news = self.tally.received() - self.told;
         if news > 0 {
             self.orders.signs.receive(news);
-            self.told = self.tally.received;
+            self.told = self.tally.received();
         }
         context.wake_after_ms(LOOK_MS);
         for due_ns in [leaves_ns, self.seats.due_ns()].into_iter().flatten() {

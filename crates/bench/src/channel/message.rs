@@ -41,14 +41,14 @@ impl MessageName {
     }
 }
 
-/// A message as it is sent.
+/// A message as it is sent. Plain data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamped {
+pub(crate) struct Stamped {
     /// When it was due, by the clock of its publisher's host.
-    pub(super) due_ns: u64,
+    pub(crate) due_ns: u64,
     /// The run that it belongs to: others may use the channel, also an earlier run.
-    pub(super) run: u16,
-    pub(super) name: MessageName,
+    pub(crate) run: u16,
+    pub(crate) name: MessageName,
 }
 
 impl Stamped {

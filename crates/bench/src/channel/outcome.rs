@@ -9,25 +9,25 @@ use super::tally::Tally;
 use crate::host::{ServerUse, ThreadUse};
 use crate::report::EncryptionReport;
 
-/// The measurements of one generator.
+/// The measurements of one generator. Plain data: `run` builds it, and `report` reads it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ChannelOutcome {
-    pub(super) begun_unix_s: u64,
-    pub(super) wanted: u64,
-    pub(super) tally: Tally,
-    pub(super) tls: Option<EncryptionReport>,
+    pub(crate) begun_unix_s: u64,
+    pub(crate) wanted: u64,
+    pub(crate) tally: Tally,
+    pub(crate) tls: Option<EncryptionReport>,
     /// The share of its core that its busiest thread used.
-    pub(super) busy: f64,
-    pub(super) server: Option<ServerFigures>,
-    pub(super) steal_share: Option<f64>,
-    pub(super) storm: Option<StormFigures>,
-    pub(super) is_whole: bool,
+    pub(crate) busy: f64,
+    pub(crate) server: Option<ServerFigures>,
+    pub(crate) steal_share: Option<f64>,
+    pub(crate) storm: Option<StormFigures>,
+    pub(crate) is_whole: bool,
 }
 
 impl ChannelOutcome {
     /// How many messages its subscribers have received.
     pub fn received(&self) -> u64 {
-        self.tally.received
+        self.tally.received()
     }
 
     /// Moves its times to the clock of another host, which shows this much more.
@@ -38,7 +38,7 @@ impl ChannelOutcome {
 
 /// The CPU time and memory that the server on this host used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct ServerFigures {
+pub(crate) struct ServerFigures {
     pids: Vec<u32>,
     cpu_ns: u64,
     busy: Option<f64>,
@@ -86,7 +86,7 @@ impl ServerFigures {
 
 /// The storm as the one that watches the threads saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct StormFigures {
+pub(crate) struct StormFigures {
     all_back_ns: Option<u64>,
     server_cpu_ns: Option<u64>,
 }

@@ -216,7 +216,7 @@ impl ChannelReport {
         for outcome in outcomes {
             tally.merge(outcome.tally);
         }
-        let mut report = Self::of_tally(plan, tally, &storms, generators);
+        let mut report = Self::of_tally(plan, &tally, &storms, generators);
         let each = |sum: u64, of: u64| (of > 0).then(|| sum as f64 / of as f64);
         let received = report.received;
         report.server_cpu_ns_per_delivery =
@@ -234,20 +234,18 @@ impl ChannelReport {
 
     fn of_tally(
         plan: &ChannelPlan,
-        tally: Tally,
+        tally: &Tally,
         storms: &[StormFigures],
         generators: usize,
     ) -> Self {
-        let opened = tally.opened;
-        let [first, last] = ends(&tally);
-        let elapsed_ns = tally.last_ns.saturating_sub(tally.begun_ns.unwrap_or(tally.last_ns));
+        let opened = tally.opened();
+        let [first, last] = ends(tally);
+        let elapsed_ns = tally.elapsed_ns();
         let delivery = tally.times().together(|_| true);
         let together = |fits: fn(AddressPair) -> bool| {
             (plan.plan.peers.len() > 1).then(|| TimeDistribution::of(&tally.times().together(fits)))
         };
         let pairs = tally.times().each().map(|(pair, times)| PairReport::of(pair, times));
-        let contradiction = tally.succession().contradiction();
-        let is_cut = tally.succession().is_cut();
         let moves = plan.storm.is_some() || plan.churn_per_s.is_some();
         let mut report = Self {
             begun_unix_s: 0,
@@ -255,15 +253,15 @@ impl ChannelReport {
             wanted: 0,
             tls: None,
             tls_plan: plan.plan.encryption.as_ref().map(EncryptionPlanReport::of),
-            published: tally.published,
+            published: tally.published(),
             message_bytes: plan.size as u64,
-            received: tally.received,
+            received: tally.received(),
             reach: 0.0,
-            fewest: tally.fewest.unwrap_or(0),
-            most: tally.most,
+            fewest: tally.fewest(),
+            most: tally.most(),
             disordered: 0,
             elapsed_ns,
-            deliveries_per_s: ratio(tally.received, elapsed_ns) * 1e9,
+            deliveries_per_s: ratio(tally.received(), elapsed_ns) * 1e9,
             delivery: TimeDistribution::of(&delivery),
             delivery_hdr_v2: delivery.to_text(),
             first: TimeDistribution::of(&first),
@@ -272,7 +270,7 @@ impl ChannelReport {
             same_address: together(|pair| pair.from == pair.to),
             other_address: together(|pair| pair.from != pair.to),
             pairs: pairs.collect(),
-            workload: moves.then(|| WorkloadReport::of(&tally.workload, storms, generators)),
+            workload: moves.then(|| WorkloadReport::of(tally.workload(), storms, generators)),
             agents: Vec::new(),
             server_cpu_ns_per_delivery: None,
             server_busy: None,
@@ -280,16 +278,10 @@ impl ChannelReport {
             generator_busy: 0.0,
             valid: false,
             reasons: Vec::new(),
-            failed: tally.failed,
-            ended: tally.ended,
-            check: CheckReport::of(
-                tally.check,
-                contradiction.as_ref(),
-                plan.publishers(),
-                plan.expected,
-            ),
+            failed: tally.failed().clone(),
+            ended: tally.lost().clone(),
+            check: tally.check_report(plan.publishers(), plan.expected),
         };
-        report.check.is_cut = is_cut;
         report.disordered = report.check.doubles + report.check.late;
         // Subscribers that come for others expect only what is published from then on.
         let expected = if plan.churn_per_s.is_some() {
@@ -351,7 +343,7 @@ impl ChannelReport {
 /// The times of the first and the last subscriber of each message that all have received.
 fn ends(tally: &Tally) -> [Latency; 2] {
     let (mut first, mut last) = (Latency::new(), Latency::new());
-    let all = tally.opened.max(1);
+    let all = tally.opened().max(1);
     for arrivals in tally.messages().iter().filter(|arrivals| arrivals.count() >= all) {
         first.record(arrivals.first_ns());
         last.record(arrivals.last_ns());

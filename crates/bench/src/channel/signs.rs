@@ -19,7 +19,7 @@ pub(super) enum Ending {
 
 /// Shared state of the threads and the one that watches them.
 #[derive(Debug)]
-pub(super) struct Signs {
+pub(crate) struct Signs {
     open: AtomicU64,
     /// Those that are open, and those that could not be opened.
     tried: AtomicU64,

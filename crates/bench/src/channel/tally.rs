@@ -8,7 +8,7 @@ use runtime::transport::Agreed;
 use serde::{Deserialize, Serialize};
 
 use super::arrivals::Arrivals;
-use super::check::CheckTally;
+use super::check::{CheckReport, CheckTally, ExpectedOrder};
 use super::order::Succession;
 use super::pairs::{AddressPair, PairTimes};
 use super::workload::WorkloadTally;
@@ -16,51 +16,51 @@ use crate::host::ThreadUse;
 use crate::limits::CHANNEL_MESSAGES_FOLLOWED;
 use crate::tally::{HandshakeFault, HandshakeTally};
 
-/// The results that a thread hands over.
+/// The results that a thread hands over. Plain data.
 #[derive(Debug)]
-pub(super) struct Finished {
-    pub(super) tally: Tally,
-    pub(super) used: Option<ThreadUse>,
+pub(crate) struct Finished {
+    pub(crate) tally: Tally,
+    pub(crate) used: Option<ThreadUse>,
 }
 
-/// A delivery.
+/// A delivery. Plain data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Delivery {
+pub(crate) struct Delivery {
     /// The place of the message among those of all publishers.
-    pub(super) place: usize,
+    pub(crate) place: usize,
     /// Where it was published and received.
-    pub(super) pair: AddressPair,
+    pub(crate) pair: AddressPair,
     /// When it was due, by the clock of this host.
-    pub(super) due_ns: u64,
-    pub(super) now_ns: u64,
+    pub(crate) due_ns: u64,
+    pub(crate) now_ns: u64,
 }
 
 /// Counts of the messages that the subscribers of a thread received.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Tally {
-    pub(super) opened: u64,
+pub(crate) struct Tally {
+    opened: u64,
     /// The handshakes of encrypted connections; `None` before the first. A report has them in another form.
     #[serde(skip)]
     handshakes: Option<Box<HandshakeTally>>,
     /// Connections that did not become subscribers, by reason.
-    pub(super) failed: BTreeMap<String, u64>,
-    pub(super) published: u64,
+    failed: BTreeMap<String, u64>,
+    published: u64,
     /// Deliveries, without doubles.
-    pub(super) received: u64,
+    received: u64,
     /// From the time a message was due until its arrival, over all deliveries.
     times: PairTimes,
     /// By the place of the message.
     messages: Vec<Arrivals>,
     succession: Succession,
-    pub(super) check: CheckTally,
-    pub(super) workload: WorkloadTally,
+    check: CheckTally,
+    workload: WorkloadTally,
     /// Subscribers that ended before the end, by close code or reason.
-    pub(super) ended: BTreeMap<String, u64>,
+    ended: BTreeMap<String, u64>,
     /// Messages of the subscribers with the fewest and the most.
-    pub(super) fewest: Option<u64>,
-    pub(super) most: u64,
-    pub(super) begun_ns: Option<u64>,
-    pub(super) last_ns: u64,
+    fewest: Option<u64>,
+    most: u64,
+    begun_ns: Option<u64>,
+    last_ns: u64,
 }
 
 impl Tally {
@@ -72,6 +72,86 @@ impl Tally {
     /// The handshakes of encrypted connections; `None` if none was over or failed.
     pub(super) fn handshakes(&self) -> Option<&HandshakeTally> {
         self.handshakes.as_deref()
+    }
+
+    /// A connection became a subscriber.
+    pub(super) fn open(&mut self) {
+        self.opened += 1;
+    }
+
+    /// How many connections became subscribers.
+    pub(super) fn opened(&self) -> u64 {
+        self.opened
+    }
+
+    /// A connection did not become a subscriber, or an order of one was refused.
+    pub(super) fn fail(&mut self, why: String) {
+        *self.failed.entry(why).or_default() += 1;
+    }
+
+    /// Why connections did not become subscribers, and how often.
+    pub(super) fn failed(&self) -> &BTreeMap<String, u64> {
+        &self.failed
+    }
+
+    /// A subscriber ended before the end.
+    pub(super) fn lose(&mut self, kind: String) {
+        *self.ended.entry(kind).or_default() += 1;
+    }
+
+    /// Why subscribers ended before the end, and how many.
+    pub(super) fn lost(&self) -> &BTreeMap<String, u64> {
+        &self.ended
+    }
+
+    /// A message was published.
+    pub(super) fn publish(&mut self) {
+        self.published += 1;
+    }
+
+    pub(super) fn published(&self) -> u64 {
+        self.published
+    }
+
+    /// Deliveries, without doubles.
+    pub(super) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// The faults that subscribers see.
+    pub(super) fn check_mut(&mut self) -> &mut CheckTally {
+        &mut self.check
+    }
+
+    /// The check of every message over all subscribers.
+    pub(super) fn check_report(&self, publishers: usize, expected: ExpectedOrder) -> CheckReport {
+        let contradiction = self.succession.contradiction();
+        let report = CheckReport::of(&self.check, contradiction.as_ref(), publishers, expected);
+        CheckReport { is_cut: self.succession.is_cut(), ..report }
+    }
+
+    /// The fate of subscribers that do not stay.
+    pub(super) fn workload(&self) -> &WorkloadTally {
+        &self.workload
+    }
+
+    pub(super) fn workload_mut(&mut self) -> &mut WorkloadTally {
+        &mut self.workload
+    }
+
+    /// Messages of the subscriber with the fewest.
+    pub(super) fn fewest(&self) -> u64 {
+        self.fewest.unwrap_or(0)
+    }
+
+    /// Messages of the subscriber with the most.
+    pub(super) fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// From the time the first message was due until the last one was received.
+    pub(super) fn elapsed_ns(&self) -> u64 {
+        self.last_ns.saturating_sub(self.begun_ns.unwrap_or(self.last_ns))
     }
 
     /// A handshake is over, after so long.
@@ -115,11 +195,6 @@ impl Tally {
     /// The messages that are followed.
     pub(super) fn messages(&self) -> &[Arrivals] {
         &self.messages
-    }
-
-    /// Which messages followed which.
-    pub(super) fn succession(&self) -> &Succession {
-        &self.succession
     }
 
     /// A subscriber has ended; it received this many messages.

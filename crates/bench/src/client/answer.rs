@@ -23,7 +23,7 @@ impl LoadClient {
         if let Some(store) = self.work.plan.store {
             return self.take_replies(connection, input, store, context);
         }
-        if connection.streams.is_some() {
+        if connection.has_streams() {
             return self.take_frames(connection, input, context);
         }
         let now_ns = context.now.monotonic_ns;
@@ -32,17 +32,17 @@ impl LoadClient {
             if connection.in_flight() == 0 {
                 // Input without a request: the next answer on this connection could not be trusted.
                 self.hear_unasked((input.len() - consumed) as u64, now_ns);
-                connection.phase = Phase::Over;
+                connection.give_up();
                 return Progress { consumed: input.len(), next: Next::Abort };
             }
-            let Ok(step) = connection.reader.read(&input[consumed..]) else {
+            let Ok(step) = connection.read(&input[consumed..]) else {
                 self.fail_all(connection, FailureKind::Garbage, FailureKind::Reset, now_ns);
                 return Progress { consumed: input.len(), next: Next::Abort };
             };
             consumed += step.consumed;
             self.tally.bytes_in += step.consumed as u64;
-            let is_whole = step.then == AfterStep::Finish && connection.body_bytes == 0;
-            connection.body_bytes += step.body.len() as u64;
+            let is_whole =
+                step.then == AfterStep::Finish && connection.body_bytes() == step.body.len() as u64;
             let body = self.judge_body(connection, step.body, is_whole);
             match step.then {
                 AfterStep::ReadRest => {}
@@ -83,7 +83,7 @@ impl LoadClient {
             return Some(BodyVerdict::of(check.accepts(piece)));
         }
         if !piece.is_empty() {
-            check.take(&mut connection.body, piece);
+            connection.check_piece(check, piece);
         }
         None
     }
@@ -98,9 +98,9 @@ impl LoadClient {
     ) -> Afterwards {
         let Some(pending) = connection.pop() else { return Afterwards::Close };
         let check = &self.work.plan.check;
-        let status = connection.reader.status().unwrap_or(0);
-        let body = body.unwrap_or_else(|| BodyVerdict::of(check.body.finish(&mut connection.body)));
-        let length_is_right = check.length.is_none_or(|length| length == connection.body_bytes);
+        let status = connection.status();
+        let body = body.unwrap_or_else(|| BodyVerdict::of(connection.check_body(&check.body)));
+        let length_is_right = check.length.is_none_or(|length| length == connection.body_bytes());
         if !check.status.contains(status) {
             self.tally.fail_sent(FailureKind::Status, pending.sent_ns, now_ns);
         } else if !length_is_right || body == BodyVerdict::Wrong {
@@ -109,17 +109,13 @@ impl LoadClient {
             let (due_ns, sent_ns) = (pending.due_ns, pending.sent_ns);
             self.tally.answer(Answering { due_ns, sent_ns, answered_ns: now_ns });
         }
-        if !connection.stands {
-            self.count_open(connection);
-        }
-        connection.since_ns = now_ns;
-        connection.has_answered = true;
-        let persists = connection.reader.is_persistent();
+        self.count_answer(connection);
+        let persists = connection.is_persistent();
         let next = connection.oldest().map(|pending| pending.target as usize);
         if let Some(target) = next {
             connection.expect(self.work.plan.targets[target].answer_body);
         }
-        if !persists || (connection.phase == Phase::LastSent && next.is_none()) {
+        if !persists || (connection.phase() == Phase::LastSent && next.is_none()) {
             self.fail_all(connection, FailureKind::Reset, FailureKind::Reset, now_ns);
             return Afterwards::Close;
         }
@@ -128,8 +124,8 @@ impl LoadClient {
 
     /// The server ended its output: the end of the last answer, or of the connection.
     pub(super) fn take_end(&mut self, connection: &mut LoadConnection, now_ns: u64) -> Next {
-        let may_last = connection.streams.is_none() && connection.in_flight() > 0;
-        if may_last && connection.reader.close(0).is_ok() {
+        let may_last = !connection.has_streams() && connection.in_flight() > 0;
+        if may_last && connection.ends_answer() {
             let _over = self.settle(connection, None, now_ns);
         }
         self.fail_all(connection, FailureKind::Reset, FailureKind::Reset, now_ns);

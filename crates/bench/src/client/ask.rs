@@ -26,7 +26,7 @@ impl LoadClient {
         let before = context.output.queued_bytes();
         while connection.in_flight() < pipeline
             && (self.pacer.is_some() || self.left_to_ask() > 0)
-            && connection.phase == Phase::Open
+            && connection.phase() == Phase::Open
             && !context.output_is_full()
             // Later requests belong to no run.
             && now_ns <= self.window.end_ns
@@ -95,20 +95,20 @@ impl LoadClient {
         let (targets, choice) = &self.work.targets[peer];
         let target = targets[choice.pick(&mut self.state)];
         let asked = &plan.targets[target as usize];
-        let is_last = plan.lifetime.is_last(connection.sent);
+        let is_last = plan.lifetime.is_last(connection.sent());
         if is_last {
-            connection.phase = Phase::LastSent;
+            connection.close_to_requests();
         }
-        if connection.streams.is_none() {
+        if !connection.has_streams() {
             let template = if is_last { &asked.last_request } else { &asked.request };
             template.render(&mut self.state, context.output.buffer());
         }
         let answer = asked.answer_body;
-        self.tally.send(Sending { due_ns, free_ns: connection.since_ns, sent_ns: now_ns });
-        connection.sent += 1;
+        self.tally.send(Sending { due_ns, free_ns: connection.since_ns(), sent_ns: now_ns });
+        connection.count_sent();
         let key = self.state.last_key();
         let pending = Pending { due_ns, sent_ns: now_ns, target, key };
-        if connection.streams.is_some() {
+        if connection.has_streams() {
             self.send_on_stream(connection, pending, context);
         } else {
             connection.push(pending, answer);
@@ -137,11 +137,11 @@ impl LoadClient {
         peer: usize,
         context: &Context<'_, NoThreadMessage>,
     ) {
-        if connection.phase != Phase::Open {
+        if connection.phase() != Phase::Open {
             return;
         }
         if let Some(pacer) = &mut self.pacer {
-            pacer.list_open(peer, connection.number, context.id);
+            pacer.list_open(peer, connection.number(), context.id);
         }
     }
 
@@ -158,7 +158,7 @@ impl LoadClient {
             self.tally.fail_sent(kind, pending.sent_ns, now_ns);
             kind = rest;
         }
-        connection.phase = Phase::Over;
+        connection.give_up();
     }
 
     /// No connection could be established: its request has failed.
@@ -169,10 +169,10 @@ impl LoadClient {
 
     /// A connection was established, and never became of use: its request has failed.
     pub(super) fn fail_opening(&mut self, connection: &mut LoadConnection, kind: FailureKind) {
-        self.opened(connection.number);
-        self.tally.refuse(self.now_ns.saturating_sub(connection.since_ns));
-        self.fail_unsent(connection.number, kind, self.now_ns);
-        connection.phase = Phase::Over;
+        self.opened(connection.number());
+        self.tally.refuse(self.now_ns.saturating_sub(connection.since_ns()));
+        self.fail_unsent(connection.number(), kind, self.now_ns);
+        connection.give_up();
     }
 
     /// The request for which a connection was opened has failed.

@@ -6,12 +6,12 @@
 use std::collections::VecDeque;
 
 use wire::http::method::Method;
-use wire::http::received::ResponseReader;
+use wire::http::received::{Reading, ResponseError, ResponseReader};
 
 use super::pending::Pending;
-use super::replies::ReplyReader;
+use super::replies::{NoReply, Reply, ReplyReader};
 use super::streams::Streams;
-use crate::plan::{AnswerBody, BodyProgress};
+use crate::plan::{AnswerBody, BodyCheck, BodyProgress, StorePlan};
 
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,23 +34,23 @@ pub(super) enum Phase {
 #[derive(Debug)]
 pub struct LoadConnection {
     /// Its number among those of its thread.
-    pub(super) number: u32,
+    number: u32,
     /// Requests sent on it so far.
-    pub(super) sent: u64,
-    pub(super) phase: Phase,
+    sent: u64,
+    phase: Phase,
     /// Whether it counts as open.
-    pub(super) stands: bool,
+    stands: bool,
     /// Whether any answer was received on it.
-    pub(super) has_answered: bool,
+    has_answered: bool,
     /// Since when it is being connected, shakes hands, or is idle.
-    pub(super) since_ns: u64,
-    pub(super) reader: ResponseReader,
+    since_ns: u64,
+    reader: ResponseReader,
     /// The reader of a store's replies.
-    pub(super) replies: ReplyReader,
-    pub(super) body: BodyProgress,
-    pub(super) body_bytes: u64,
+    replies: ReplyReader,
+    body: BodyProgress,
+    body_bytes: u64,
     /// The streams of HTTP/2, whose requests are not among those below.
-    pub(super) streams: Option<Box<Streams>>,
+    streams: Option<Box<Streams>>,
     first: Option<Pending>,
     /// Those after the first, for pipelined requests.
     #[expect(
@@ -77,6 +77,109 @@ impl LoadConnection {
             first: None,
             others: None,
         }
+    }
+
+    /// Its number among those of its thread.
+    #[inline]
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
+    #[inline]
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Since when it is being connected, shakes hands, or is idle.
+    #[inline]
+    pub(super) fn since_ns(&self) -> u64 {
+        self.since_ns
+    }
+
+    /// Whether it counts as open.
+    #[inline]
+    pub(super) fn stands(&self) -> bool {
+        self.stands
+    }
+
+    /// Whether any answer was received on it.
+    pub(super) fn has_answered(&self) -> bool {
+        self.has_answered
+    }
+
+    /// Requests sent on it so far.
+    #[inline]
+    pub(super) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// It is established, and its handshake begins.
+    pub(super) fn begin_handshake(&mut self, now_ns: u64) {
+        (self.phase, self.since_ns) = (Phase::ShakingHands, now_ns);
+    }
+
+    /// It is established, and the server's settings are to come.
+    pub(super) fn begin_streams(&mut self, now_ns: u64) {
+        (self.phase, self.since_ns) = (Phase::AwaitingSettings, now_ns);
+        self.streams = Some(Box::new(Streams::new(now_ns)));
+    }
+
+    /// It accepts requests.
+    pub(super) fn begin_requests(&mut self) {
+        self.phase = Phase::Open;
+    }
+
+    /// It counts as open.
+    pub(super) fn stand(&mut self) {
+        self.stands = true;
+    }
+
+    /// It is idle, as far as requests can use it.
+    #[inline]
+    pub(super) fn idle_since(&mut self, now_ns: u64) {
+        self.since_ns = now_ns;
+    }
+
+    /// An answer is whole.
+    #[inline]
+    pub(super) fn take_answer(&mut self, now_ns: u64) {
+        (self.since_ns, self.has_answered) = (now_ns, true);
+    }
+
+    /// A request was sent on it.
+    #[inline]
+    pub(super) fn count_sent(&mut self) {
+        self.sent += 1;
+    }
+
+    /// It takes no further request.
+    pub(super) fn close_to_requests(&mut self) {
+        self.phase = Phase::LastSent;
+    }
+
+    /// It no longer counts.
+    pub(super) fn give_up(&mut self) {
+        self.phase = Phase::Over;
+    }
+
+    /// Whether its requests have streams of their own.
+    #[inline]
+    pub(super) fn has_streams(&self) -> bool {
+        self.streams.is_some()
+    }
+
+    #[inline]
+    pub(super) fn streams(&mut self) -> Option<&mut Streams> {
+        self.streams.as_deref_mut()
+    }
+
+    /// Lends its streams while their frames are read; [`Self::put_back`] ends that.
+    pub(super) fn lend_streams(&mut self) -> Option<Box<Streams>> {
+        self.streams.take()
+    }
+
+    pub(super) fn put_back(&mut self, streams: Box<Streams>) {
+        self.streams = Some(streams);
     }
 
     /// Requests on their way.
@@ -134,5 +237,59 @@ impl LoadConnection {
         };
         self.reader = ResponseReader::new(method);
         self.body_bytes = 0;
+    }
+
+    /// Reads on in the answer to the oldest request.
+    #[inline]
+    pub(super) fn read<'i>(&mut self, input: &'i [u8]) -> Result<Reading<'i>, ResponseError> {
+        let step = self.reader.read(input)?;
+        self.body_bytes += step.body.len() as u64;
+        Ok(step)
+    }
+
+    /// Reads on in the reply of a store to the oldest request, for this key.
+    #[inline]
+    pub(super) fn read_reply(
+        &mut self,
+        input: &[u8],
+        store: StorePlan,
+        key: u64,
+    ) -> Result<(usize, Option<Reply>), NoReply> {
+        self.replies.read(input, store, key)
+    }
+
+    /// Bytes of the answer's body so far.
+    #[inline]
+    pub(super) fn body_bytes(&self) -> u64 {
+        self.body_bytes
+    }
+
+    /// Checks a piece of the body.
+    #[inline]
+    pub(super) fn check_piece(&mut self, check: &BodyCheck, piece: &[u8]) {
+        check.take(&mut self.body, piece);
+    }
+
+    /// Whether the whole body is right.
+    #[inline]
+    pub(super) fn check_body(&mut self, check: &BodyCheck) -> bool {
+        check.finish(&mut self.body)
+    }
+
+    /// The status of the answer; 0 without one.
+    #[inline]
+    pub(super) fn status(&self) -> u16 {
+        self.reader.status().unwrap_or(0)
+    }
+
+    /// Whether the server keeps it open after the answer.
+    #[inline]
+    pub(super) fn is_persistent(&self) -> bool {
+        self.reader.is_persistent()
+    }
+
+    /// The server ended its output: whether that is the end of the answer.
+    pub(super) fn ends_answer(&mut self) -> bool {
+        self.reader.close(0).is_ok()
     }
 }

@@ -31,10 +31,10 @@ impl LoadClient {
     ) {
         let now_ns = self.now_ns;
         self.tally.handshakes.get_or_insert_default().fail(fault);
-        if connection.phase == Phase::ShakingHands {
-            self.opened(connection.number);
-            self.tally.refuse(now_ns.saturating_sub(connection.since_ns));
-            self.fail_unsent(connection.number, FailureKind::Handshake, now_ns);
+        if connection.phase() == Phase::ShakingHands {
+            self.opened(connection.number());
+            self.tally.refuse(now_ns.saturating_sub(connection.since_ns()));
+            self.fail_unsent(connection.number(), FailureKind::Handshake, now_ns);
         }
         self.fail_all(connection, FailureKind::Handshake, FailureKind::Handshake, now_ns);
     }

@@ -39,9 +39,9 @@ use crate::plan::{
 use crate::tally::{Loop, Tally};
 
 pub use connection::LoadConnection;
-use http2::StreamRequest;
 pub use live::{Glance, Live};
 use pacer::{Pacer, Seats};
+use streams::StreamRequest;
 use waits::Waits;
 pub use window::MeasuredWindow;
 use window::Stage;
@@ -229,7 +229,7 @@ impl LoadClient {
     }
 
     fn peer_of(&self, connection: &LoadConnection) -> usize {
-        if self.work.plan.peers.len() == 1 { 0 } else { self.share.way(connection.number).peer }
+        if self.work.plan.peers.len() == 1 { 0 } else { self.share.way(connection.number()).peer }
     }
 }
 

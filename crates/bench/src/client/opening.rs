@@ -5,7 +5,7 @@
 use runtime::limits::CONNECTS_PER_TURN;
 use runtime::service::{Context, ServiceContext};
 
-use super::connection::{LoadConnection, Phase};
+use super::connection::LoadConnection;
 use super::window::Stage;
 use super::{LoadClient, NoThreadMessage, OpeningTimes};
 
@@ -52,24 +52,33 @@ impl LoadClient {
         connection: &mut LoadConnection,
         context: &mut Context<'_, NoThreadMessage>,
     ) {
-        self.opened(connection.number);
-        connection.phase = Phase::Open;
+        self.opened(connection.number());
+        connection.begin_requests();
         if self.stage == Stage::Opening {
             self.greet(connection, context);
         } else {
             self.count_open(connection);
-            connection.since_ns = self.now_ns;
+            connection.idle_since(self.now_ns);
             self.fill(connection, context);
         }
     }
 
     /// From now on the connection counts as open.
     pub(super) fn count_open(&mut self, connection: &mut LoadConnection) {
-        connection.stands = true;
+        connection.stand();
         self.tally.open();
         if self.stage != Stage::Counting {
             self.opening_times.last_ns = self.now_ns;
         }
+    }
+
+    /// An answer is whole: its connection counts as open, because a request went both ways, and is idle.
+    #[inline]
+    pub(super) fn count_answer(&mut self, connection: &mut LoadConnection) {
+        if !connection.stands() {
+            self.count_open(connection);
+        }
+        connection.take_answer(self.now_ns);
     }
 
     /// Opens connections again whose pause is over, or that need none.

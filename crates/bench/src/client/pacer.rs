@@ -29,13 +29,13 @@ struct Seat {
     is_listed: bool,
 }
 
-/// The connections of a pace.
+/// The connections of a pace. Plain data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seats {
+pub(crate) struct Seats {
     /// The number of connections.
-    pub(super) connections: u32,
+    pub(crate) connections: u32,
     /// Which one is used next.
-    pub(super) upkeep: Upkeep,
+    pub(crate) upkeep: Upkeep,
 }
 
 /// A connection that should take a request.

@@ -25,11 +25,10 @@ impl LoadClient {
         while consumed < input.len() {
             let Some(pending) = connection.oldest().copied() else {
                 self.hear_unasked((input.len() - consumed) as u64, now_ns);
-                connection.phase = Phase::Over;
+                connection.give_up();
                 return Progress { consumed: input.len(), next: Next::Abort };
             };
-            let Ok((count, reply)) =
-                connection.replies.read(&input[consumed..], store, pending.key)
+            let Ok((count, reply)) = connection.read_reply(&input[consumed..], store, pending.key)
             else {
                 self.fail_all(connection, FailureKind::Garbage, FailureKind::Reset, now_ns);
                 return Progress { consumed: input.len(), next: Next::Abort };
@@ -39,13 +38,9 @@ impl LoadClient {
             let Some(reply) = reply else { break };
             let _settled = connection.pop();
             self.judge_reply(pending, reply, now_ns);
-            if !connection.stands {
-                self.count_open(connection);
-            }
-            connection.since_ns = now_ns;
-            connection.has_answered = true;
-            if connection.phase == Phase::LastSent && connection.in_flight() == 0 {
-                connection.phase = Phase::Over;
+            self.count_answer(connection);
+            if connection.phase() == Phase::LastSent && connection.in_flight() == 0 {
+                connection.give_up();
                 return Progress { consumed: input.len(), next: Next::Finish };
             }
         }

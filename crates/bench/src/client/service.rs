@@ -211,7 +211,7 @@ impl Service for LoadClient {
                 self.fail_handshake(process, HandshakeFault::NothingInCommon);
                 return Next::Abort;
             }
-            self.tally.agree(&agreed, self.now_ns.saturating_sub(process.since_ns));
+            self.tally.agree(&agreed, self.now_ns.saturating_sub(process.since_ns()));
             self.begin_use(process, context);
         }
         Next::Read
@@ -248,23 +248,22 @@ impl Service for LoadClient {
         self.now_ns = now_ns;
         match event {
             Event::Connected => {
-                self.tally.connected(now_ns.saturating_sub(process.since_ns));
-                if self.is_encrypted(process.number) {
-                    process.phase = Phase::ShakingHands;
-                    process.since_ns = now_ns;
+                self.tally.connected(now_ns.saturating_sub(process.since_ns()));
+                if self.is_encrypted(process.number()) {
+                    process.begin_handshake(now_ns);
                 } else {
                     self.begin_use(process, context);
                 }
                 Next::Read
             }
             Event::ConnectFailed(_) => {
-                self.opened(process.number);
-                self.fail_to_connect(process.number, process.since_ns, now_ns);
+                self.opened(process.number());
+                self.fail_to_connect(process.number(), process.since_ns(), now_ns);
                 Next::Abort
             }
             // Only the first message of the handshake may have waited for room.
             Event::OutputDrained
-                if matches!(process.phase, Phase::ShakingHands | Phase::AwaitingSettings) =>
+                if matches!(process.phase(), Phase::ShakingHands | Phase::AwaitingSettings) =>
             {
                 Next::Read
             }
@@ -273,16 +272,16 @@ impl Service for LoadClient {
                 Next::Read
             }
             Event::InputEnded => self.take_end(process, now_ns),
-            Event::DeadlineReached if process.phase == Phase::Connecting => {
-                self.opened(process.number);
-                self.fail_to_connect(process.number, process.since_ns, now_ns);
+            Event::DeadlineReached if process.phase() == Phase::Connecting => {
+                self.opened(process.number());
+                self.fail_to_connect(process.number(), process.since_ns(), now_ns);
                 Next::Abort
             }
-            Event::DeadlineReached if process.phase == Phase::ShakingHands => {
+            Event::DeadlineReached if process.phase() == Phase::ShakingHands => {
                 self.fail_handshake(process, HandshakeFault::Timeout);
                 Next::Abort
             }
-            Event::DeadlineReached if process.phase == Phase::AwaitingSettings => {
+            Event::DeadlineReached if process.phase() == Phase::AwaitingSettings => {
                 self.fail_opening(process, FailureKind::Timeout);
                 Next::Abort
             }
@@ -309,10 +308,10 @@ impl Service for LoadClient {
             }
             return;
         }
-        if process.phase == Phase::ShakingHands {
+        if process.phase() == Phase::ShakingHands {
             self.fail_handshake(&mut process, HandshakeFault::Cut);
         }
-        if process.phase == Phase::AwaitingSettings {
+        if process.phase() == Phase::AwaitingSettings {
             self.fail_opening(&mut process, FailureKind::Reset);
         }
         let first = match reason {
@@ -322,23 +321,23 @@ impl Service for LoadClient {
             CloseReason::InboxFull => FailureKind::Garbage,
             _ => FailureKind::Reset,
         };
-        let was_open = process.stands;
+        let was_open = process.stands();
         self.fail_all(&mut process, first, FailureKind::Reset, self.now_ns);
         if was_open {
             self.tally.close();
-        } else if process.sent > 0 {
+        } else if process.sent() > 0 {
             // The request sent at its opening was not answered.
             self.tally.refuse(0);
         }
         if let Some(pacer) = &mut self.pacer {
-            pacer.unlist(process.number);
+            pacer.unlist(process.number());
         }
-        let outlook = match (was_open, process.has_answered) {
+        let outlook = match (was_open, process.has_answered()) {
             (_, true) => Outlook::Good,
             (true, false) => Outlook::Bad,
             (false, false) => Outlook::Unopened,
         };
-        self.replace(process.number, outlook);
+        self.replace(process.number(), outlook);
     }
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {

@@ -1,87 +1,63 @@
 //! The streams of one connection, and what both sides have told each other.
 //!
-//! Owns the state of a connection of HTTP/2: windows, tables, settings, requests in flight. Never reads or writes a
-//! frame: `http2` does.
+//! Owns the state of a connection of HTTP/2: windows, tables, settings, requests in flight, and the frames that follow
+//! from it. Never reads a frame; what came of an answer is in `stream`.
+
+mod request;
+mod stream;
 
 use std::collections::VecDeque;
 
-use wire::h2::{PeerSettings, WINDOW_BYTES_AT_FIRST};
-use wire::hpack::{Decoder, Encoder};
+use runtime::service::Context;
+use wire::h2::{
+    AfterFrame, ErrorCode, PeerSettings, SettingId, SettingsReader, WINDOW_BYTES_AT_FIRST,
+    WINDOW_BYTES_MAX, begin_headers, end_headers, write_reset, write_window_update,
+};
+use wire::hpack::{Decoder, Encoder, Indexing};
 use wire::limits::HPACK_TABLE_BYTES;
 
+use super::NoThreadMessage;
 use super::pending::Pending;
-use crate::plan::{AnswerBody, BodyProgress};
+use crate::plan::AnswerBody;
+pub(super) use request::StreamRequest;
+use stream::{Stream, used_up};
+
+/// Why a connection cannot go on.
+pub(super) type Broken = &'static str;
+
+const IDLE: Broken = "a frame is for a stream that was never opened";
+const TOO_LARGE: Broken = "a window is larger than it may be";
 
 /// A connection.
 #[derive(Debug)]
 pub(super) struct Streams {
-    pub(super) decoder: Decoder,
-    pub(super) encoder: Encoder,
-    pub(super) settings: PeerSettings,
+    decoder: Decoder,
+    encoder: Encoder,
+    settings: PeerSettings,
     /// Whether the server's settings have come.
-    pub(super) is_greeted: bool,
+    is_greeted: bool,
     /// By number, ascending. Those that have ended stay until they are the first.
     list: VecDeque<Stream>,
     open: usize,
     next_number: u32,
     /// Bytes of content that the server takes on all streams.
-    pub(super) window: i64,
+    window: i64,
     /// Bytes of content that came since we last enlarged the server's window of the connection.
-    pub(super) unacknowledged: u32,
+    unacknowledged: u32,
     /// A block of fields whose end is still to come.
-    pub(super) block: Option<Block>,
+    block: Option<Block>,
     /// When the last bytes came.
-    pub(super) heard_ns: u64,
+    heard_ns: u64,
     /// Since when content waits for a window.
-    pub(super) stalled_since_ns: Option<u64>,
+    stalled_since_ns: Option<u64>,
 }
 
-/// The beginning of a block of fields.
+/// A block of fields, or the beginning of one. Plain data.
 #[derive(Debug)]
-pub(super) struct Block {
-    pub(super) stream: u32,
-    pub(super) end_stream: bool,
-    pub(super) fragment: Vec<u8>,
-}
-
-/// A request and its answer.
-#[derive(Debug)]
-pub(super) struct Stream {
-    pub(super) number: u32,
-    has_ended: bool,
-    pub(super) pending: Pending,
-    pub(super) asked: AnswerBody,
-    /// The status of the final head; 0 before it.
-    pub(super) status: u16,
-    /// How long the content is to be, if the server said so.
-    pub(super) length: Option<u64>,
-    /// Bytes of content so far.
-    pub(super) bytes: u64,
-    pub(super) body: BodyProgress,
-    /// Bytes of content that the server takes on this stream.
-    pub(super) window: i64,
-    /// Bytes of content since we last enlarged the server's window of this stream.
-    pub(super) unacknowledged: u32,
-    /// Content of the request that is still to be sent.
-    pub(super) unsent: Vec<u8>,
-}
-
-impl Stream {
-    pub(super) fn new(number: u32, pending: Pending, asked: AnswerBody, window: u32) -> Self {
-        Self {
-            number,
-            has_ended: false,
-            pending,
-            asked,
-            status: 0,
-            length: None,
-            bytes: 0,
-            body: BodyProgress::default(),
-            window: window.into(),
-            unacknowledged: 0,
-            unsent: Vec::new(),
-        }
-    }
+pub(crate) struct Block {
+    pub(crate) stream: u32,
+    pub(crate) end_stream: bool,
+    pub(crate) fragment: Vec<u8>,
 }
 
 /// The last number that a client may give a stream (RFC 9113, 5.1.1).
@@ -117,22 +93,170 @@ impl Streams {
 
     /// The request that was sent first.
     pub(super) fn oldest(&self) -> Option<&Pending> {
-        self.list.front().map(|stream| &stream.pending)
+        self.list.front().map(Stream::pending)
+    }
+
+    /// Bytes came.
+    pub(super) fn hear(&mut self, now_ns: u64) {
+        self.heard_ns = now_ns;
+    }
+
+    /// When the last bytes came.
+    pub(super) fn heard_ns(&self) -> u64 {
+        self.heard_ns
+    }
+
+    /// Whether the server's settings have come.
+    pub(super) fn is_greeted(&self) -> bool {
+        self.is_greeted
+    }
+
+    /// The server's settings (RFC 9113, 6.5).
+    pub(super) fn take_settings(&mut self, settings: SettingsReader<'_>) -> Result<(), Broken> {
+        for (id, value) in settings {
+            let window = i64::from(self.settings.window_bytes());
+            let applied = self.settings.apply(id, value);
+            applied.map_err(|_| "a setting has a value that it cannot have")?;
+            match id {
+                SettingId::HEADER_TABLE_SIZE => self.encoder.set_peer_table_bytes(value),
+                SettingId::INITIAL_WINDOW_SIZE => {
+                    for stream in self.list.iter_mut().filter(|stream| !stream.has_ended()) {
+                        let larger = stream.enlarge(i64::from(value) - window);
+                        check_window(larger)?;
+                    }
+                }
+                SettingId::ENABLE_PUSH if value == 1 => return Err("a server announces push"),
+                _ => {}
+            }
+        }
+        self.is_greeted = true;
+        Ok(())
+    }
+
+    /// Streams that the server allows at once.
+    pub(super) fn allowed(&self) -> u32 {
+        self.settings.streams()
+    }
+
+    /// Whether the end of a block of fields is still to come.
+    pub(super) fn has_open_block(&self) -> bool {
+        self.block.is_some()
+    }
+
+    /// The beginning of a block of fields came.
+    pub(super) fn keep_block(&mut self, block: Block) {
+        self.block = Some(block);
+    }
+
+    /// More of the block of fields came.
+    pub(super) fn continue_block(&mut self, stream: u32, fragment: &[u8]) -> Result<Block, Broken> {
+        let block = self.block.take().filter(|block| block.stream == stream);
+        let mut block = block.ok_or("a block of fields is continued on another stream")?;
+        block.fragment.extend_from_slice(fragment);
+        Ok(block)
+    }
+
+    /// Reads the fields of a block, of any stream: the table must stay in step.
+    pub(super) fn decode(
+        &mut self,
+        fragment: &[u8],
+        visit: impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), Broken> {
+        self.decoder.decode(fragment, visit).map_err(|_| "a block of fields is not HPACK")
+    }
+
+    /// Sends a request on a new stream; its content follows. Says whether it is the last one of the connection.
+    pub(super) fn send(
+        &mut self,
+        request: &StreamRequest,
+        pending: Pending,
+        asked: AnswerBody,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let (number, is_last) = self.take_number();
+        let begin = begin_headers(out);
+        self.encoder.begin_block(out);
+        for (name, value) in request.fields() {
+            self.encoder.encode(name, value, Indexing::Add, out);
+        }
+        let after =
+            if request.content().is_empty() { AfterFrame::Nothing } else { AfterFrame::More };
+        end_headers(begin, number, after, self.settings.frame_bytes(), out);
+        let window = self.settings.window_bytes();
+        self.add(Stream::new(number, pending, asked, window).with_content(request.content()));
+        is_last
+    }
+
+    /// Sends content that has room in the windows of the server; `false` if some waits for a window.
+    pub(super) fn send_content(&mut self, context: &mut Context<'_, NoThreadMessage>) -> bool {
+        let frame_bytes = self.settings.frame_bytes().into();
+        let mut is_sent = true;
+        for stream in self.list.iter_mut().filter(|stream| !stream.has_ended()) {
+            while stream.is_sending() && !context.output_is_full() {
+                let room = self.window.min(frame_bytes);
+                let size = stream.send_content(room, context.output.buffer());
+                if size == 0 {
+                    is_sent = false;
+                    break;
+                }
+                self.window -= size;
+            }
+        }
+        is_sent
+    }
+
+    /// Content waits for a window; `false` if it did before.
+    pub(super) fn begin_stall(&mut self, now_ns: u64) -> bool {
+        let begins = self.stalled_since_ns.is_none();
+        self.stalled_since_ns.get_or_insert(now_ns);
+        begins
+    }
+
+    /// No content waits for a window; the result is since when some did.
+    pub(super) fn end_stall(&mut self) -> Option<u64> {
+        self.stalled_since_ns.take()
     }
 
     /// Takes the number of a new stream, and says whether it is the last one of the connection.
-    pub(super) fn take_number(&mut self) -> (u32, bool) {
+    fn take_number(&mut self) -> (u32, bool) {
         let number = self.next_number;
         self.next_number += 2;
         (number, self.next_number >= NUMBER_MAX)
     }
 
-    /// Whether a stream was never opened, so that no frame can belong to it.
-    pub(super) fn is_idle(&self, number: u32) -> bool {
-        number.is_multiple_of(2) || number >= self.next_number
+    /// Refuses a frame for a stream that was never opened (RFC 9113, 5.1).
+    pub(super) fn check_number(&self, number: u32) -> Result<(), Broken> {
+        if number.is_multiple_of(2) || number >= self.next_number { Err(IDLE) } else { Ok(()) }
     }
 
-    pub(super) fn add(&mut self, stream: Stream) {
+    /// The open streams behind one.
+    pub(super) fn behind(&self, number: u32) -> Vec<u32> {
+        let open = self.list.iter().filter(|stream| !stream.has_ended()).map(Stream::number);
+        open.filter(|open| *open > number).collect()
+    }
+
+    /// Content came: the server's windows are enlarged when half of them is used up.
+    pub(super) fn acknowledge(&mut self, number: u32, bytes: u32, out: &mut Vec<u8>) {
+        let of_connection = used_up(&mut self.unacknowledged, bytes);
+        let of_stream = self.get(number).map_or(0, |stream| stream.acknowledge(bytes));
+        for (number, increment) in [(0, of_connection), (number, of_stream)] {
+            if increment > 0 {
+                write_window_update(number, increment, out);
+            }
+        }
+    }
+
+    /// The server takes more content (RFC 9113, 6.9.1).
+    pub(super) fn enlarge(&mut self, number: u32, increment: u32) -> Result<(), Broken> {
+        if number == 0 {
+            self.window += i64::from(increment);
+            return check_window(self.window);
+        }
+        self.check_number(number)?;
+        self.get(number).map_or(Ok(()), |stream| check_window(stream.enlarge(increment.into())))
+    }
+
+    fn add(&mut self, stream: Stream) {
         self.open += 1;
         self.list.push_back(stream);
     }
@@ -148,37 +272,43 @@ impl Streams {
     #[inline]
     pub(super) fn end(&mut self, number: u32) -> Option<Pending> {
         let at = self.place(number)?;
-        let stream = self.list.get_mut(at)?;
-        stream.has_ended = true;
-        stream.unsent = Vec::new();
-        stream.body = BodyProgress::default();
-        let pending = stream.pending;
+        let pending = self.list.get_mut(at)?.end();
         self.open -= 1;
-        while self.list.front().is_some_and(|stream| stream.has_ended) {
+        while self.list.front().is_some_and(Stream::has_ended) {
             self.list.pop_front();
         }
         // One that is not answered for long must not keep the places of all that come after it.
         if self.list.len() > 64 + 4 * self.open {
-            self.list.retain(|stream| !stream.has_ended);
+            self.list.retain(|stream| !stream.has_ended());
         }
         Some(pending)
     }
 
     /// Ends the oldest stream.
     pub(super) fn end_oldest(&mut self) -> Option<Pending> {
-        let number = self.list.front()?.number;
+        let number = self.list.front()?.number();
         self.end(number)
     }
 
-    /// All open streams.
-    pub(super) fn iter(&mut self) -> impl Iterator<Item = &mut Stream> {
-        self.list.iter_mut().filter(|stream| !stream.has_ended)
+    /// Gives up the oldest request, if its time is over.
+    pub(super) fn cancel_oldest(
+        &mut self,
+        is_over: impl Fn(&Pending) -> bool,
+        out: &mut Vec<u8>,
+    ) -> Option<Pending> {
+        let stream = self.list.front().filter(|stream| is_over(stream.pending()))?;
+        write_reset(stream.number(), ErrorCode::Cancel, out);
+        self.end_oldest()
     }
 
     fn place(&self, number: u32) -> Option<usize> {
-        let at = self.list.binary_search_by_key(&number, |stream| stream.number).ok()?;
-        self.list.get(at).filter(|stream| !stream.has_ended).map(|_| at)
+        let at = self.list.binary_search_by_key(&number, Stream::number).ok()?;
+        self.list.get(at).filter(|stream| !stream.has_ended()).map(|_| at)
     }
+}
+
+fn check_window(window: i64) -> Result<(), Broken> {
+    if window > WINDOW_BYTES_MAX.into() { Err(TOO_LARGE) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -194,7 +324,8 @@ mod tests {
             let pending = Pending { due_ns: 0, sent_ns: at.into(), target: 0, key: 0 };
             streams.add(Stream::new(number, pending, AnswerBody::AsFramed, 9));
         }
-        assert!(streams.is_idle(2) && streams.is_idle(2_001) && !streams.is_idle(1_999));
+        let is_idle = |number| streams.check_number(number).is_err();
+        assert!(is_idle(2) && is_idle(2_001) && !is_idle(1_999));
         for number in (3..2_000).step_by(2) {
             assert_eq!(
                 streams.end(number).map(|pending| pending.sent_ns),

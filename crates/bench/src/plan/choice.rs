@@ -54,9 +54,9 @@ impl WeightedChoice {
         if self.cells.len() < 2 {
             return 0;
         }
-        let index = state.random.usize(..self.cells.len());
+        let index = state.random().usize(..self.cells.len());
         let cell = self.cells[index];
-        if state.random.u64(..self.total) < cell.own { index } else { cell.other }
+        if state.random().u64(..self.total) < cell.own { index } else { cell.other }
     }
 }
 
@@ -104,9 +104,9 @@ mod tests {
     #[test]
     fn one_of_one_takes_no_random_number() {
         let mut state = TemplateState::new(7, 0, 1);
-        let before = state.random.clone();
+        let before = state.random().clone();
         assert_eq!(WeightedChoice::new(&[5]).pick(&mut state), 0);
         assert_eq!(WeightedChoice::new(&[0, 0]).pick(&mut state), 0);
-        assert_eq!(state.random, before);
+        assert_eq!(*state.random(), before);
     }
 }

@@ -60,7 +60,7 @@ pub struct TemplateState {
     step: u64,
     /// The last number drawn.
     last: u64,
-    pub(super) random: fastrand::Rng,
+    random: fastrand::Rng,
 }
 
 impl TemplateState {
@@ -72,6 +72,12 @@ impl TemplateState {
             last: 0,
             random: stream(seed, thread, Purpose::Content),
         }
+    }
+
+    /// The source of all that is drawn for a request.
+    #[inline]
+    pub(super) fn random(&mut self) -> &mut fastrand::Rng {
+        &mut self.random
     }
 
     /// The number of the key in the last rendered request, if it has one.

@@ -68,7 +68,7 @@ impl Latency {
     pub fn to_blob(&self) -> Vec<u8> {
         let mut blob = Vec::new();
         V2Serializer::new()
-            .serialize(&self.histogram, &mut blob)
+            .serialize(self.histogram(), &mut blob)
             .expect("counts fit 63 bits, and a vector takes all bytes");
         blob
     }
@@ -77,7 +77,7 @@ impl Latency {
     pub fn to_blob_compressed(&self) -> Vec<u8> {
         let mut blob = Vec::new();
         V2DeflateSerializer::new()
-            .serialize(&self.histogram, &mut blob)
+            .serialize(self.histogram(), &mut blob)
             .expect("counts fit 63 bits, and a vector takes all bytes");
         blob
     }

@@ -14,7 +14,7 @@ use crate::limits::{LATENCY_DIGITS, LATENCY_MAXIMUM_NS};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "StoredLatency", try_from = "StoredLatency")]
 pub struct Latency {
-    pub(super) histogram: Histogram<u64>,
+    histogram: Histogram<u64>,
     /// The exact sum, for an exact mean. Times beyond the maximum are in it as they were.
     sum_ns: u64,
     clamped: u64,
@@ -43,6 +43,11 @@ impl Latency {
             self.clamped += count;
         }
         self.histogram.saturating_record_n(nanoseconds.min(LATENCY_MAXIMUM_NS), count);
+    }
+
+    /// Its counts, to be written in the format of other tools.
+    pub(super) fn histogram(&self) -> &Histogram<u64> {
+        &self.histogram
     }
 
     /// The same with the sum and the number that were counted when its times were recorded.

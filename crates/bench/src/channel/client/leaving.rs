@@ -73,7 +73,7 @@ impl Subscribers {
             context.command(SchedulerCommand::Close(process));
             cut += 1;
         }
-        self.tally.workload.cut(u64::from(cut));
+        self.tally.workload_mut().cut(u64::from(cut));
         self.orders.signs.cut(u64::from(cut), since_ns);
     }
 
@@ -88,7 +88,7 @@ impl Subscribers {
         seat.renew(self.orders.plan.publishers());
         let (since_ns, why) = (context.now.monotonic_ns, Absence::Left);
         seat.set_presence(Presence::Away { since_ns, why });
-        self.tally.workload.leave();
+        self.tally.workload_mut().leave();
         context.command(SchedulerCommand::Close(process));
     }
 }

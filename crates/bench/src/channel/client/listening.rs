@@ -86,7 +86,7 @@ impl Subscribers {
                 return Next::Abort;
             }
             Heard::Refused(why) => {
-                *self.tally.failed.entry(format!("an order was refused: {why}")).or_default() += 1;
+                self.tally.fail(format!("an order was refused: {why}"));
             }
             Heard::Nothing => {}
         }
@@ -110,15 +110,15 @@ impl Subscribers {
                     seat.excuse(Excuse::Away);
                 }
                 let after_ns = context.now.monotonic_ns.saturating_sub(since_ns);
-                self.tally.workload.come_back(after_ns);
+                self.tally.workload_mut().come_back(after_ns);
                 self.orders.signs.come_back(context.now.monotonic_ns);
             }
             Presence::Away { why: Absence::Left, .. } => {
                 let after_ns = context.now.monotonic_ns.saturating_sub(subscriber.begun_ns);
-                self.tally.workload.join(after_ns);
+                self.tally.workload_mut().join(after_ns);
             }
             Presence::New | Presence::Here(_) | Presence::Over => {
-                self.tally.opened += 1;
+                self.tally.open();
                 self.orders.signs.open_one();
                 self.publishers.admit(subscriber.number, self.share.way(subscriber.number).peer);
             }
@@ -145,10 +145,10 @@ impl Subscribers {
         let Some(receipt) = seat.take(name) else { return };
         let fault = |kind| DeliveryFault { kind, message: name, address: pair.to, messages: 1 };
         match receipt {
-            Receipt::Double => return self.tally.check.add(fault(FaultKind::Double)),
-            Receipt::Late => self.tally.check.add(fault(FaultKind::Late)),
-            Receipt::New { skipped, excuse: Excuse::Told } => self.tally.check.tell(skipped),
-            Receipt::New { skipped, excuse: Excuse::Away } => self.tally.check.miss(skipped),
+            Receipt::Double => return self.tally.check_mut().add(fault(FaultKind::Double)),
+            Receipt::Late => self.tally.check_mut().add(fault(FaultKind::Late)),
+            Receipt::New { skipped, excuse: Excuse::Told } => self.tally.check_mut().tell(skipped),
+            Receipt::New { skipped, excuse: Excuse::Away } => self.tally.check_mut().miss(skipped),
             Receipt::New { excuse: Excuse::None, .. } => {}
         }
         let place = self.tally.receive(Delivery {

@@ -130,13 +130,13 @@ impl Subscribers {
             }
             _ => subscriber.send(text.as_bytes(), context),
         }
-        self.tally.published += 1;
+        self.tally.publish();
         true
     }
 
     /// Whether every subscriber of this thread has received everything that this generator published.
     fn is_heard(&self) -> bool {
-        self.publishers.heard >= self.publishers.sent().saturating_mul(self.tally.opened)
+        self.publishers.heard >= self.publishers.sent().saturating_mul(self.tally.opened())
     }
 
     /// The next publisher that should run, and when; `None` while there is nothing to publish.

@@ -16,14 +16,14 @@ impl Subscribers {
         for hole in record.holes() {
             let (message, messages) = (hole.first(), hole.length());
             unnamed -= messages;
-            self.tally.check.add(DeliveryFault {
+            self.tally.check_mut().add(DeliveryFault {
                 kind: FaultKind::Gap,
                 message,
                 address,
                 messages,
             });
         }
-        self.tally.check.add_unnamed(FaultKind::Gap, unnamed);
+        self.tally.check_mut().add_unnamed(FaultKind::Gap, unnamed);
     }
 
     /// Counts what a subscriber that is there at the end has missed there.
@@ -31,11 +31,11 @@ impl Subscribers {
         let address = self.share.way(number).peer;
         let record = self.seats.seat(number).record();
         let tail = record.tail(published);
-        self.tally.check.tell(tail.told());
-        self.tally.check.miss(tail.away());
+        self.tally.check_mut().tell(tail.told());
+        self.tally.check_mut().miss(tail.away());
         if let Some(message) = record.first_after(published) {
             let messages = tail.missing();
-            self.tally.check.add(DeliveryFault {
+            self.tally.check_mut().add(DeliveryFault {
                 kind: FaultKind::Gap,
                 message,
                 address,
@@ -63,7 +63,7 @@ impl Subscribers {
                     self.settle_tail(number, &published);
                 }
                 Presence::Away { why: Absence::Cut, .. } if ending == Some(Ending::Whole) => {
-                    self.tally.workload.stay_away();
+                    self.tally.workload_mut().stay_away();
                 }
                 // One that comes for another is not missed: it expects only what is published from then on.
                 Presence::Away { .. } | Presence::Here(_) | Presence::Over | Presence::New => {}

@@ -5,43 +5,34 @@
 
 use wire::h2::{ErrorCode, ResponseFields, TrailerFields, write_reset};
 
-use super::frames::{Broken, Reading};
+use super::Reading;
 use crate::client::LoadClient;
 use crate::client::connection::Phase;
-use crate::client::streams::{Block, Stream};
-use crate::plan::{AnswerBody, BodyCheck};
+use crate::client::streams::{Block, Broken};
 use crate::tally::{Answering, FailureKind};
-
-/// Why an answer cannot be right.
-type Wrong = String;
 
 impl LoadClient {
     /// A head, interim or final, or trailers.
     pub(super) fn take_head(&mut self, at: &mut Reading<'_>, block: &Block) -> Result<(), Broken> {
         let Block { stream: number, end_stream, fragment } = block;
         let (mut response, mut trailers) = (ResponseFields::new(), TrailerFields::of_answer());
-        let has_head = at.streams.get(*number).is_some_and(|stream| stream.status != 0);
-        let decoded = at.streams.decoder.decode(fragment, |name, value| {
+        let has_head = at.streams.get(*number).is_some_and(|stream| stream.has_head());
+        at.streams.decode(fragment, |name, value| {
             if has_head {
                 trailers.note(name, value);
             } else {
                 response.note(name, value);
             }
-        });
-        // The table must stay in step, so fields of a stream that is gone are decoded as well.
-        decoded.map_err(|_| "a block of fields is not HPACK")?;
+        })?;
         let Some(stream) = at.streams.get(*number) else { return Ok(()) };
         let read = if has_head {
             trailers.finish().map_err(|reason| format!("wrong trailers: {}", reason.text()))
         } else {
-            response.finish().map_err(|wrong| wrong.to_string()).map(|head| {
-                if head.status >= 200 {
-                    (stream.status, stream.length) = (head.status, head.length);
-                }
-            })
+            let head = response.finish().map_err(|wrong| wrong.to_string());
+            head.map(|head| stream.take_head(&head))
         };
-        let read = read.and_then(|()| match stream.status {
-            0 if *end_stream => Err("an interim head ends the stream".to_owned()),
+        let read = read.and_then(|()| match stream.has_head() {
+            false if *end_stream => Err("an interim head ends the stream".to_owned()),
             _ if has_head && !end_stream => Err("trailers do not end the stream".to_owned()),
             _ => Ok(()),
         });
@@ -64,7 +55,7 @@ impl LoadClient {
         let check = &self.work.plan().check.body;
         // It may have been given up while this was on its way.
         let Some(stream) = at.streams.get(number) else { return };
-        let taken = add_content(stream, content, check);
+        let taken = stream.add_content(content, check);
         match taken {
             Ok(()) if end_stream => self.take_end_of_stream(at, number),
             Ok(()) => {}
@@ -75,19 +66,13 @@ impl LoadClient {
     /// An answer is whole: counts it.
     fn take_end_of_stream(&mut self, at: &mut Reading<'_>, number: u32) {
         let Some(stream) = at.streams.get(number) else { return };
-        let has_content = stream.asked == AnswerBody::AsFramed && stream.status != 304;
-        if let Some(length) = stream.length.filter(|_| has_content)
-            && length != stream.bytes
-        {
-            let wrong = format!("{} bytes came, and its content-length is {length}", stream.bytes);
+        if let Err(wrong) = stream.check_length() {
             return self.refuse_answer(at, number, &wrong);
         }
         let check = &self.work.plan().check;
-        let (status, bytes) = (stream.status, stream.bytes);
-        let body_is_right = check.body.finish(&mut stream.body);
-        let is_right = body_is_right && check.length.is_none_or(|length| length == bytes);
-        let has_status = check.status.contains(status);
-        if !stream.unsent.is_empty() {
+        let is_right = stream.has_expected_content(check);
+        let has_status = stream.has_expected_status(check);
+        if stream.is_sending() {
             // The server does not need the rest of the request (RFC 9113, 8.1).
             write_reset(number, ErrorCode::NoError, at.out);
         }
@@ -101,11 +86,7 @@ impl LoadClient {
             let (due_ns, sent_ns) = (pending.due_ns, pending.sent_ns);
             self.tally.answer(Answering { due_ns, sent_ns, answered_ns: now_ns });
         }
-        if !at.connection.stands {
-            self.count_open(at.connection);
-        }
-        at.connection.since_ns = now_ns;
-        at.connection.has_answered = true;
+        self.count_answer(at.connection);
     }
 
     /// An answer breaks a rule.
@@ -126,7 +107,7 @@ impl LoadClient {
     /// The request of a stream has failed.
     pub(super) fn fail_stream(&mut self, at: &mut Reading<'_>, number: u32, kind: FailureKind) {
         if let Some(pending) = at.streams.end(number) {
-            at.connection.since_ns = self.now_ns;
+            at.connection.idle_since(self.now_ns);
             self.tally.fail_sent(kind, pending.sent_ns, self.now_ns);
         }
     }
@@ -140,24 +121,6 @@ impl LoadClient {
             None => self.tally.unask(pending.sent_ns, self.now_ns),
             Some(pacer) => pacer.give_back(peer, pending.due_ns),
         }
-        debug_assert_ne!(at.connection.phase, Phase::Open, "it would be sent here again");
+        debug_assert_ne!(at.connection.phase(), Phase::Open, "it would be sent here again");
     }
-}
-
-/// Adds content to an answer.
-fn add_content(stream: &mut Stream, content: &[u8], check: &BodyCheck) -> Result<(), Wrong> {
-    if stream.status == 0 {
-        return Err("content comes before its head".to_owned());
-    }
-    stream.bytes += content.len() as u64;
-    if stream.bytes > 0 && (stream.asked == AnswerBody::Never || stream.status == 204) {
-        return Err("an answer that has no content has some".to_owned());
-    }
-    if stream.length.is_some_and(|length| stream.bytes > length) {
-        return Err("the content is longer than its content-length".to_owned());
-    }
-    if !content.is_empty() {
-        check.take(&mut stream.body, content);
-    }
-    Ok(())
 }

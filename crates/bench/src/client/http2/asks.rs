@@ -1,18 +1,13 @@
 //! The words of an HTTP/2 client: its preface, requests, and their content as far as windows allow.
 //!
-//! Owns the order of these frames. Never reads one.
+//! Owns when they are said. Never reads a frame.
 
 use runtime::service::Context;
-use wire::h2::{
-    AfterFrame, ErrorCode, PREFACE, SettingId, WINDOW_BYTES_AT_FIRST, begin_headers, end_headers,
-    write_data_head, write_reset, write_settings, write_window_update,
-};
-use wire::hpack::Indexing;
+use wire::h2::{PREFACE, SettingId, WINDOW_BYTES_AT_FIRST, write_settings, write_window_update};
 
-use super::request::StreamRequest;
-use crate::client::connection::{LoadConnection, Phase};
+use crate::client::connection::LoadConnection;
 use crate::client::pending::Pending;
-use crate::client::streams::{Stream, Streams};
+use crate::client::streams::StreamRequest;
 use crate::client::{LoadClient, NoThreadMessage};
 use crate::limits::STREAM_WINDOW_BYTES;
 use crate::plan::LoadProtocol;
@@ -30,9 +25,7 @@ impl LoadClient {
         connection: &mut LoadConnection,
         context: &mut Context<'_, NoThreadMessage>,
     ) {
-        connection.phase = Phase::AwaitingSettings;
-        connection.since_ns = context.now.monotonic_ns;
-        connection.streams = Some(Box::new(Streams::new(connection.since_ns)));
+        connection.begin_streams(context.now.monotonic_ns);
         let out = context.output.buffer();
         out.extend_from_slice(PREFACE);
         let settings =
@@ -50,7 +43,7 @@ impl LoadClient {
         pending: Pending,
         context: &mut Context<'_, NoThreadMessage>,
     ) {
-        let Some(streams) = connection.streams.as_deref_mut() else { return };
+        let Some(streams) = connection.streams() else { return };
         let target = pending.target as usize;
         let asked = &self.work.plan.targets[target];
         let varying;
@@ -63,24 +56,10 @@ impl LoadClient {
                 &varying
             }
         };
-        let (number, is_last) = streams.take_number();
-        if is_last {
-            connection.phase = Phase::LastSent;
-        }
-        let out = context.output.buffer();
-        let begin = begin_headers(out);
-        streams.encoder.begin_block(out);
-        for (name, value) in request.fields() {
-            streams.encoder.encode(name, value, Indexing::Add, out);
-        }
-        let after =
-            if request.content().is_empty() { AfterFrame::Nothing } else { AfterFrame::More };
-        end_headers(begin, number, after, streams.settings.frame_bytes(), out);
-        let window = streams.settings.window_bytes();
         let pending = Pending { key: self.state.last_key(), ..pending };
-        let mut stream = Stream::new(number, pending, asked.answer_body, window);
-        stream.unsent.extend_from_slice(request.content());
-        streams.add(stream);
+        if streams.send(request, pending, asked.answer_body, context.output.buffer()) {
+            connection.close_to_requests();
+        }
     }
 
     /// Sends content that has room in the windows of the server.
@@ -89,46 +68,14 @@ impl LoadClient {
         connection: &mut LoadConnection,
         context: &mut Context<'_, NoThreadMessage>,
     ) {
-        let Some(streams) = connection.streams.as_deref_mut() else { return };
-        let frame_bytes = streams.settings.frame_bytes().into();
-        let mut window = streams.window;
-        let mut is_stalled = false;
-        for stream in streams.iter() {
-            while !stream.unsent.is_empty() && !context.output_is_full() {
-                let room = window.min(stream.window).min(frame_bytes);
-                if room <= 0 {
-                    is_stalled = true;
-                    break;
-                }
-                // Not more than a frame has.
-                let size = (room as usize).min(stream.unsent.len());
-                let is_last = size == stream.unsent.len();
-                let after = if is_last { AfterFrame::Nothing } else { AfterFrame::More };
-                let out = context.output.buffer();
-                write_data_head(stream.number, size as u32, after, out);
-                out.extend_from_slice(&stream.unsent[..size]);
-                stream.unsent.drain(..size);
-                stream.window -= size as i64;
-                window -= size as i64;
-            }
-        }
-        streams.window = window;
-        self.note_stall(streams, is_stalled.then_some(context.now.monotonic_ns));
-    }
-
-    /// Content waits for a window since this time, or no longer.
-    fn note_stall(&mut self, streams: &mut Streams, since_ns: Option<u64>) {
-        match (streams.stalled_since_ns, since_ns) {
-            (None, Some(_)) => {
+        let Some(streams) = connection.streams() else { return };
+        if !streams.send_content(context) {
+            if streams.begin_stall(context.now.monotonic_ns) {
                 self.tally.streams.get_or_insert_default().window_stalls += 1;
-                streams.stalled_since_ns = since_ns;
             }
-            (Some(begun_ns), None) => {
-                let lasted_ns = self.now_ns.saturating_sub(begun_ns.max(self.window.begin_ns));
-                self.tally.streams.get_or_insert_default().window_stalled_ns += lasted_ns;
-                streams.stalled_since_ns = None;
-            }
-            _ => {}
+        } else if let Some(begun_ns) = streams.end_stall() {
+            let lasted_ns = self.now_ns.saturating_sub(begun_ns.max(self.window.begin_ns));
+            self.tally.streams.get_or_insert_default().window_stalled_ns += lasted_ns;
         }
     }
 
@@ -141,22 +88,15 @@ impl LoadClient {
     ) -> bool {
         let now_ns = context.now.monotonic_ns;
         let timeout_ns = u64::try_from(self.work.plan.timeout.as_nanos()).unwrap_or(u64::MAX);
-        let Some(streams) = connection.streams.as_deref_mut() else { return false };
+        let Some(streams) = connection.streams() else { return false };
         // The clock of deadlines has milliseconds.
         let is_over = |since_ns: u64| now_ns.saturating_sub(since_ns) + 1_000_000 >= timeout_ns;
-        if is_over(streams.heard_ns) {
+        if is_over(streams.heard_ns()) {
             return false;
         }
-        let first = |streams: &mut Streams| {
-            streams.iter().next().map(|stream| (stream.number, stream.pending.sent_ns))
-        };
-        while let Some((number, sent_ns)) = first(streams)
-            && is_over(sent_ns)
-        {
-            write_reset(number, ErrorCode::Cancel, context.output.buffer());
-            if let Some(pending) = streams.end(number) {
-                self.tally.fail_sent(FailureKind::Timeout, pending.sent_ns, now_ns);
-            }
+        let is_late = |pending: &Pending| is_over(pending.sent_ns);
+        while let Some(pending) = streams.cancel_oldest(is_late, context.output.buffer()) {
+            self.tally.fail_sent(FailureKind::Timeout, pending.sent_ns, now_ns);
         }
         true
     }

@@ -50,7 +50,7 @@ impl Hue {
 
 /// How prominent a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Weight {
+pub(crate) enum Weight {
     /// One run of several.
     Thin,
     /// The median, or the only run.
@@ -76,34 +76,36 @@ pub(crate) enum Shape {
     Ring,
 }
 
-/// A point with a tooltip.
+/// A point with a tooltip. Plain data.
 #[derive(Debug, Clone)]
-pub(super) struct Dot {
-    pub(super) point: (f64, f64),
-    pub(super) text: String,
-    pub(super) shape: Shape,
+pub(crate) struct Dot {
+    pub(crate) point: (f64, f64),
+    pub(crate) text: String,
+    pub(crate) shape: Shape,
 }
 
+/// A curve, and some points of it. Plain data.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
-    pub(super) hue: Hue,
-    pub(super) weight: Weight,
-    pub(super) points: Vec<(f64, f64)>,
-    pub(super) dots: Vec<Dot>,
+pub(crate) struct Line {
+    pub(crate) hue: Hue,
+    pub(crate) weight: Weight,
+    pub(crate) points: Vec<(f64, f64)>,
+    pub(crate) dots: Vec<Dot>,
 }
 
+/// A figure. Plain data, which each page with curves builds.
 #[derive(Debug, Clone)]
-pub(super) struct Plot {
+pub(crate) struct Plot {
     /// Its content, for screen readers.
-    pub(super) description: String,
-    pub(super) across: Axis,
-    pub(super) up: Axis,
+    pub(crate) description: String,
+    pub(crate) across: Axis,
+    pub(crate) up: Axis,
     /// In drawing order.
-    pub(super) lines: Vec<Line>,
+    pub(crate) lines: Vec<Line>,
     /// The meanings of the lines.
-    pub(super) legend: Vec<(Hue, Weight, String)>,
+    pub(crate) legend: Vec<(Hue, Weight, String)>,
     /// The text below the plot.
-    pub(super) caption: String,
+    pub(crate) caption: String,
 }
 
 impl Plot {
@@ -152,24 +154,24 @@ impl Plot {
 
     fn draw_across(&self, page: &mut HtmlPage) {
         let floor = HEIGHT - BOTTOM;
-        for mark in &self.across.marks {
+        for mark in self.across.marks() {
             let x = self.x(mark.value);
             let path = format!("M{x:.1} {TOP:.1}V{floor:.1}");
             page.empty("path", &[("class", &"grid"), ("d", &path)]);
             let y = floor + LABEL_GAP + 10.0;
             label(page, "mark middle", x, y, &mark.label);
         }
-        label(page, "axis middle", LEFT.midpoint(WIDTH - RIGHT), HEIGHT - 8.0, &self.across.name);
+        label(page, "axis middle", LEFT.midpoint(WIDTH - RIGHT), HEIGHT - 8.0, self.across.name());
     }
 
     fn draw_up(&self, page: &mut HtmlPage) {
-        for mark in &self.up.marks {
+        for mark in self.up.marks() {
             let y = self.y(mark.value);
             let path = format!("M{LEFT:.1} {y:.1}H{:.1}", WIDTH - RIGHT);
             page.empty("path", &[("class", &"grid"), ("d", &path)]);
             label(page, "mark end", LEFT - LABEL_GAP, y + 4.0, &mark.label);
         }
-        label(page, "axis", LABEL_GAP, 12.0, &self.up.name);
+        label(page, "axis", LABEL_GAP, 12.0, self.up.name());
     }
 
     fn draw_line(&self, page: &mut HtmlPage, line: &Line) {

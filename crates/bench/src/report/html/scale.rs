@@ -10,17 +10,17 @@ const MARKS_WANTED: f64 = 6.0;
 /// Ratio of the highest to the lowest value from which on a linear scale would press most of a curve against the axis.
 const WIDE_RATIO: f64 = 30.0;
 
-/// A mark at an axis.
+/// A mark at an axis. Plain data.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Mark {
-    pub(super) value: f64,
+pub(crate) struct Mark {
+    pub(crate) value: f64,
     /// Its text.
-    pub(super) label: String,
+    pub(crate) label: String,
 }
 
 /// How values become distances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Distances {
+enum Distances {
     /// Equal differences are equal distances.
     Linear,
     /// Equal ratios are equal distances.
@@ -29,13 +29,12 @@ pub(super) enum Distances {
 
 /// An axis of a plot.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Axis {
-    /// The quantity that it shows, with the unit if the marks have none.
-    pub(super) name: String,
-    pub(super) distances: Distances,
+pub(crate) struct Axis {
+    name: String,
+    distances: Distances,
     low: f64,
     high: f64,
-    pub(super) marks: Vec<Mark>,
+    marks: Vec<Mark>,
 }
 
 impl Axis {
@@ -77,6 +76,15 @@ impl Axis {
             high,
             marks: inside.map(|value| mark(value, time_label)).collect(),
         }
+    }
+
+    /// The quantity that it shows, with the unit if the marks have none.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn marks(&self) -> &[Mark] {
+        &self.marks
     }
 
     /// The position of a value, 0 at the low end and 1 at the high one. Values outside are at the end.

@@ -1,6 +1,6 @@
-//! One direction of a connection: bytes that have arrived and bytes in flight.
+//! A byte queue that is small when it is empty.
 //!
-//! Owns the counts that limit it. Never delivers: bytes in flight are in the world's agenda.
+//! Owns the bytes that wait at one end of a connection. Knows no connection.
 
 use std::collections::VecDeque;
 
@@ -50,38 +50,6 @@ impl Bytes {
 
     pub(super) fn clear(&mut self) {
         self.0 = None;
-    }
-}
-
-/// How far the end of a direction has travelled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum End {
-    /// The sender may send.
-    #[default]
-    Open,
-    /// The sender has ended its output; the receiver has not learned it yet.
-    Sent,
-    /// The receiver has learned it.
-    Arrived,
-}
-
-/// One direction.
-#[derive(Debug)]
-pub(super) struct Pipe {
-    /// Bytes that have arrived at the receiver.
-    pub(super) arrived: Bytes,
-    /// Bytes in flight.
-    pub(super) flying: u32,
-    /// Most bytes in flight and unread.
-    pub(super) capacity: u32,
-    /// Bytes sent next arrive no earlier than this: they do not overtake each other.
-    pub(super) last_arrival_ns: u64,
-    pub(super) end: End,
-}
-
-impl Pipe {
-    pub(super) fn new(capacity: u32) -> Self {
-        Self { arrived: Bytes::default(), flying: 0, capacity, last_arrival_ns: 0, end: End::Open }
     }
 }
 

@@ -8,26 +8,31 @@ use std::io;
 use std::net::IpAddr;
 
 use sys::connect::RemoteAddress;
-use sys::pollset::{ConnectOptions, Connecting, Interest, Token};
+use sys::pollset::{ConnectOptions, Connecting, Token};
 use sys::socket::Peer;
 
-use super::agenda::{Event, Key};
-use super::connection::{ClientState, Mark, Position, Watch};
-use super::fingerprint::Happening;
-use super::listening::Remote;
-use super::state::State;
+use super::State;
+use crate::agenda::{Event, Key};
+use crate::fingerprint::Happening;
 
 /// The listener of a connection that a scheduler opened.
 const NO_LISTENER: u32 = u32::MAX;
 
+/// An address at which a test accepts connections of schedulers.
+#[derive(Debug)]
+pub(super) struct Remote {
+    address: RemoteAddress,
+    waiting: VecDeque<Key>,
+}
+
 impl State {
-    pub(super) fn listen_remote(&mut self, address: &RemoteAddress) {
+    pub(crate) fn listen_remote(&mut self, address: &RemoteAddress) {
         if self.remote(address).is_none() {
             self.remotes.push(Remote { address: address.clone(), waiting: VecDeque::new() });
         }
     }
 
-    pub(super) fn close_remote(&mut self, address: &RemoteAddress) {
+    pub(crate) fn close_remote(&mut self, address: &RemoteAddress) {
         self.settle();
         let Some(place) = self.remotes.iter().position(|remote| remote.address == *address) else {
             return;
@@ -39,17 +44,17 @@ impl State {
         }
     }
 
-    pub(super) fn accept_remote(&mut self, address: &RemoteAddress) -> Option<(Key, Peer)> {
+    pub(crate) fn accept_remote(&mut self, address: &RemoteAddress) -> Option<(Key, Peer)> {
         self.settle();
         let key = self.remote(address)?.waiting.pop_front()?;
-        Some((key, self.connection(key.index).peer))
+        Some((key, self.connection(key.index).peer()))
     }
 
     fn remote(&mut self, address: &RemoteAddress) -> Option<&mut Remote> {
         self.remotes.iter_mut().find(|remote| remote.address == *address)
     }
 
-    pub(super) fn begin_connect(
+    pub(crate) fn begin_connect(
         &mut self,
         scheduler: u16,
         options: &ConnectOptions,
@@ -100,8 +105,7 @@ impl State {
         if pends && self.random.chance(self.faults.watch_refused) {
             return Err(io::ErrorKind::OutOfMemory);
         }
-        self.connects += 1;
-        let port = 0x8000 | (self.connects & 0x7fff) as u16;
+        let port = 0x8000 | (self.count_connect() & 0x7fff) as u16;
         let address = options.from.unwrap_or(if remote.is_ipv6() {
             IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1])
         } else {
@@ -112,9 +116,7 @@ impl State {
             self.arrive(index, &options.to);
             return Ok((index, Connecting::Done));
         }
-        let connection = self.connection(index);
-        connection.set(Mark::CONNECTING);
-        connection.watch = Some(Watch { token, interest: Interest::ReadWrite });
+        self.connection(index).begin_connecting(token);
         if at_ns > self.now_ns {
             let event = if refuses { Event::Refuse } else { Event::Establish(options.to.clone()) };
             self.agenda.put(at_ns, self.key(index), event);
@@ -124,9 +126,7 @@ impl State {
 
     fn insert_outbound(&mut self, scheduler: u16, peer: Peer) -> u32 {
         let index = self.insert(NO_LISTENER, peer);
-        let connection = self.connection(index);
-        connection.place = Position::Accepted;
-        connection.scheduler = scheduler;
+        self.connection(index).give_to(scheduler);
         self.side(usize::from(scheduler)).descriptors += 1;
         index
     }
@@ -140,17 +140,17 @@ impl State {
     }
 
     /// A handshake has succeeded.
-    pub(super) fn establish(&mut self, index: u32, to: &RemoteAddress) {
+    pub(crate) fn establish(&mut self, index: u32, to: &RemoteAddress) {
         if self.remote(to).is_none() {
             self.refuse(index);
             return;
         }
         self.fingerprint.note(Happening::Established, index.into(), 1);
-        self.connection(index).take(Mark::CONNECTING);
+        self.connection(index).establish();
         if self.random.chance(self.faults.cut_connection) {
             // The network resets it before the remote learns of it.
             self.cut(index);
-            self.connection(index).set(Mark::RELEASED);
+            self.connection(index).release();
             return;
         }
         self.arrive(index, to);
@@ -158,32 +158,14 @@ impl State {
     }
 
     /// The remote refuses it.
-    pub(super) fn refuse(&mut self, index: u32) {
+    pub(crate) fn refuse(&mut self, index: u32) {
         self.fingerprint.note(Happening::Established, index.into(), 0);
-        let connection = self.connection(index);
-        connection.take(Mark::CONNECTING);
-        connection.client = ClientState::Closed;
-        connection.error = Some(io::ErrorKind::ConnectionRefused);
-        connection.set(Mark::GONE);
-        connection.set(Mark::RELEASED);
+        self.connection(index).refuse();
         self.change(index);
     }
 
-    pub(super) fn outcome(&mut self, index: u32) -> Result<Connecting, io::ErrorKind> {
+    pub(crate) fn outcome(&mut self, index: u32) -> Result<Connecting, io::ErrorKind> {
         self.settle();
-        let connection = self.connection(index);
-        if connection.has(Mark::CONNECTING) {
-            return Ok(Connecting::Pending);
-        }
-        connection.error.take().map_or(Ok(Connecting::Done), Err)
-    }
-
-    /// The socket was closed during the handshake: the remote never learns of it.
-    pub(super) fn give_up_connecting(&mut self, index: u32) {
-        let connection = self.connection(index);
-        connection.take(Mark::CONNECTING);
-        connection.client = ClientState::Closed;
-        connection.set(Mark::GONE);
-        connection.set(Mark::RELEASED);
+        self.connection(index).outcome()
     }
 }

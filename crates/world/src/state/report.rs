@@ -2,39 +2,29 @@
 //!
 //! Owns the order and number of events. Reports only changes, except as a fault.
 
-use sys::pollset::{Interest, Ready};
+use sys::pollset::Ready;
 
-use super::connection::Mark;
-use super::fingerprint::Happening;
-use super::listening::Gate;
-use super::random::scramble;
-use super::state::State;
+use super::State;
+use crate::fingerprint::Happening;
 use crate::limits::EVENT_BATCH;
+use crate::random::scramble;
 
 impl State {
     /// Whether a wait of this scheduler would report something that happened.
-    pub(super) fn is_ready(&self, scheduler: u16) -> bool {
-        let connects = |gate: &Gate| gate.scheduler == scheduler && gate.is_ready();
+    pub(crate) fn is_ready(&self, scheduler: u16) -> bool {
         let Some(side) = self.sides.get(usize::from(scheduler)) else { return false };
-        self.gates.iter().any(connects)
+        self.gates.iter().any(|gate| gate.readiness(scheduler).is_some())
             || side.changed.iter().any(|index| {
                 let connection = &self.connections[*index as usize];
-                connection.has(Mark::CHANGED)
-                    && connection.scheduler == scheduler
-                    && connection.readiness().is_some()
+                connection.has_changed_for(scheduler) && connection.readiness().is_some()
             })
     }
 
     /// The events of one wait.
-    pub(super) fn collect(&mut self, scheduler: u16, events: &mut Vec<Ready>) {
+    pub(crate) fn collect(&mut self, scheduler: u16, events: &mut Vec<Ready>) {
         self.settle();
         events.clear();
-        let listeners = self.gates.iter().filter(|gate| gate.scheduler == scheduler);
-        for gate in listeners.filter(|gate| gate.is_ready()) {
-            let token = gate.token;
-            let (readable, writable) = (true, false);
-            events.push(Ready { token, readable, writable, ended: false, over: false });
-        }
+        events.extend(self.gates.iter().filter_map(|gate| gate.readiness(scheduler)));
         self.collect_changes(scheduler, events);
         self.add_spurious(scheduler, events);
         if self.random.chance(self.faults.shuffle) {
@@ -60,17 +50,15 @@ impl State {
             let side = &mut self.sides[usize::from(scheduler)];
             let Some(index) = side.changed.pop_front() else { return };
             let connection = &mut self.connections[index as usize];
-            if connection.scheduler != scheduler || !connection.has(Mark::CHANGED) {
+            if !connection.has_changed_for(scheduler) {
                 continue;
             }
-            if !connection.has(Mark::HELD) && self.random.chance(self.faults.hold) {
-                connection.set(Mark::HELD);
+            if !connection.is_held_back() && self.random.chance(self.faults.hold) {
+                connection.hold_back();
                 self.sides[usize::from(scheduler)].changed.push_back(index);
                 continue;
             }
-            connection.take(Mark::CHANGED);
-            connection.take(Mark::HELD);
-            events.extend(self.look(index));
+            events.extend(connection.report());
         }
     }
 
@@ -81,12 +69,7 @@ impl State {
         {
             return;
         }
-        let connection = &self.connections[self.random.index(self.connections.len())];
-        let Some(watch) = connection.watch else { return };
-        if connection.scheduler == scheduler {
-            let writable = watch.interest == Interest::ReadWrite;
-            let (token, readable) = (watch.token, true);
-            events.push(Ready { token, readable, writable, ended: false, over: false });
-        }
+        let index = self.random.index(self.connections.len());
+        events.extend(self.connections[index].spurious(scheduler));
     }
 }

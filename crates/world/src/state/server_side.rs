@@ -4,52 +4,34 @@
 
 use std::io;
 
-use sys::pollset::{Corking, Interest, Ready, Rest, Sent, Token};
+use sys::pollset::{Corking, Interest, Rest, Sent, Token};
 
-use super::agenda::Event;
-use super::connection::{Mark, Position, Watch};
-use super::fingerprint::Happening;
-use super::pipe::End;
-use super::state::{State, Way};
+use super::State;
+use crate::agenda::Event;
+use crate::connection::{Farewell, Taken, Way};
+use crate::fingerprint::Happening;
 use crate::limits::{CORK_NS, SEGMENT};
 
-/// The result of a receive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Taken {
-    Bytes(usize, Rest),
-    Blocked,
-    End,
-    Failed(io::ErrorKind),
-}
-
 impl State {
-    pub(super) fn watch(&mut self, index: u32, token: Token) -> io::Result<()> {
+    pub(crate) fn watch(&mut self, index: u32, token: Token) -> io::Result<()> {
         self.settle();
         if self.random.chance(self.faults.watch_refused) {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
-        let connection = self.connection(index);
-        if connection.watch.is_some() {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        connection.watch = Some(Watch { token, interest: Interest::Read });
+        self.connection(index).watch(token)?;
         self.fingerprint.note(Happening::Watched, index.into(), token.0);
         self.change_if_ready(index);
         Ok(())
     }
 
-    pub(super) fn set_interest(
+    pub(crate) fn set_interest(
         &mut self,
         index: u32,
         token: Token,
         interest: Interest,
     ) -> io::Result<()> {
         self.settle();
-        let connection = self.connection(index);
-        if connection.watch.is_none() {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        connection.watch = Some(Watch { token, interest });
+        self.connection(index).set_interest(token, interest)?;
         let detail = u64::from(interest == Interest::ReadWrite);
         self.fingerprint.note(Happening::Interested, index.into(), detail);
         self.change_if_ready(index);
@@ -58,23 +40,14 @@ impl State {
 
     /// As in epoll, adding and modifying check the socket: the next wait reports what is there.
     fn change_if_ready(&mut self, index: u32) {
-        if self.look(index).is_some() {
+        if self.connection(index).look().is_some() {
             self.change(index);
         }
     }
 
-    /// The readiness that the kernel would report: if there is no room, room is reported later.
-    pub(super) fn look(&mut self, index: u32) -> Option<Ready> {
-        let connection = self.connection(index);
-        if !connection.has_room() {
-            connection.set(Mark::WANTS_ROOM);
-        }
-        connection.readiness()
-    }
-
-    pub(super) fn receive(&mut self, index: u32, buffer: &mut [u8]) -> Taken {
+    pub(crate) fn receive(&mut self, index: u32, buffer: &mut [u8]) -> Taken {
         self.settle();
-        if self.connection(index).has(Mark::CONNECTING) {
+        if self.connection(index).is_connecting() {
             return Taken::Blocked;
         }
         if self.random.chance(self.faults.cut_connection) {
@@ -96,31 +69,21 @@ impl State {
 
     fn take_received(&mut self, index: u32, buffer: &mut [u8]) -> Taken {
         let connection = &mut self.connections[index as usize];
-        if connection.visible == 0 {
-            return match connection.error {
-                _ if connection.to_server.end == End::Arrived => Taken::End,
-                Some(kind) => {
-                    connection.error = None;
-                    Taken::Failed(kind)
-                }
-                None if connection.has(Mark::GONE) => Taken::End,
-                None => Taken::Blocked,
-            };
+        if connection.visible() == 0 {
+            return connection.receive_nothing();
         }
-        let mut count = buffer.len().min(connection.visible as usize);
+        let mut count = buffer.len().min(connection.visible());
         let mut rest = if count == buffer.len() { Rest::Perhaps } else { Rest::No };
         let mut hides = false;
         if count > 1 && self.random.chance(self.faults.cut_receive) {
             count = 1 + self.random.index(count - 1);
             // Once the end has arrived nothing can come later: a kernel never blocks then.
-            let over = connection.to_server.end == End::Arrived || connection.has(Mark::GONE);
-            hides = !over && self.random.below(2) == 0;
+            hides = !connection.has_input_ended() && self.random.below(2) == 0;
             rest = if hides { Rest::No } else { Rest::Perhaps };
         }
-        connection.to_server.arrived.take_into(&mut buffer[..count]);
-        connection.visible -= u32::try_from(count).expect("it was counted");
+        connection.receive(&mut buffer[..count]);
         if hides {
-            connection.visible = 0;
+            connection.hide();
             let at_ns = self.now_ns + self.span_ns(self.faults.delay_ns_maximum);
             self.agenda.put(at_ns, self.key(index), Event::Reveal);
         }
@@ -129,57 +92,54 @@ impl State {
     }
 
     /// How many of the bytes of a send are taken; otherwise its answer.
-    pub(super) fn begin_send(&mut self, index: u32, asked: usize) -> Result<usize, Sent> {
+    pub(crate) fn begin_send(&mut self, index: u32, asked: usize) -> Result<usize, Sent> {
         self.settle();
-        if self.connection(index).has(Mark::CONNECTING) {
+        if self.connection(index).is_connecting() {
             return Ok(0);
         }
         if self.random.chance(self.faults.cut_connection) {
             self.cut(index);
         }
         let connection = self.connection(index);
-        let ended = connection.to_client.end != End::Open;
-        if ended || connection.has(Mark::GONE) {
-            let kind = connection.error.take().unwrap_or(io::ErrorKind::BrokenPipe);
+        if !connection.can_send() {
+            let kind = connection.send_error();
             self.fingerprint.note(Happening::Sent, index.into(), u64::MAX);
             return Err(Sent::Failed(kind));
         }
         let mut count = connection.room().min(asked);
         if count > 0 && self.random.chance(self.faults.cut_send) {
             count = self.random.index(count);
-            self.connection(index).set(Mark::CHOKED);
+            self.connection(index).choke();
             let at_ns = self.now_ns + self.span_ns(self.faults.delay_ns_maximum);
             self.agenda.put(at_ns, self.key(index), Event::Unchoke);
         }
         if count < asked {
-            self.connection(index).set(Mark::WANTS_ROOM);
+            self.connection(index).want_room();
         }
         Ok(count)
     }
 
     /// Takes the bytes that a send was granted.
-    pub(super) fn finish_send(&mut self, index: u32, bytes: &[u8], follows: Corking) {
+    pub(crate) fn finish_send(&mut self, index: u32, bytes: &[u8], follows: Corking) {
         self.fingerprint.note(Happening::Sent, index.into(), u64::from(follows == Corking::On));
         self.fingerprint.note_bytes(bytes);
-        let connection = self.connection(index);
-        let corks = connection.corked.is_empty() && !bytes.is_empty();
-        connection.corked.append(bytes);
-        if follows == Corking::Off || connection.corked.len() >= SEGMENT {
+        let held = self.connection(index).cork(bytes);
+        if follows == Corking::Off || held >= SEGMENT {
             self.uncork(index);
-        } else if corks {
+        } else if !bytes.is_empty() && held == bytes.len() {
             let at_ns = self.now_ns + CORK_NS;
             self.agenda.put(at_ns, self.key(index), Event::Uncork);
         }
     }
 
     /// Bytes sent that the client has not read.
-    pub(super) fn outstanding(&mut self, index: u32) -> u64 {
+    pub(crate) fn outstanding(&mut self, index: u32) -> u64 {
         self.settle();
         self.connection(index).outstanding() as u64
     }
 
     /// Whether a region of a file has to be read first.
-    pub(super) fn is_cold(&mut self, index: u32) -> bool {
+    pub(crate) fn is_cold(&mut self, index: u32) -> bool {
         if let Some(until_ns) = self.cold.get(&index) {
             let cold = self.now_ns < *until_ns;
             if !cold {
@@ -195,49 +155,39 @@ impl State {
         cold
     }
 
-    pub(super) fn end_output(&mut self, index: u32) {
+    pub(crate) fn end_output(&mut self, index: u32) {
         self.settle();
         self.fingerprint.note(Happening::OutputEnded, index.into(), 0);
-        let connection = self.connection(index);
-        if connection.to_client.end != End::Open || connection.has(Mark::GONE) {
+        if !self.connection(index).can_send() {
             return;
         }
         self.uncork(index);
-        self.connection(index).to_client.end = End::Sent;
+        let has_ended = self.connection(index).end_output();
         self.dispatch_end(index, Way::ToClient);
-        if self.connection(index).to_server.end == End::Arrived {
+        if has_ended {
             self.change(index);
         }
     }
 
-    pub(super) fn reset_on_close(&mut self, index: u32) {
-        self.connection(index).set(Mark::RESET_ON_CLOSE);
+    pub(crate) fn reset_on_close(&mut self, index: u32) {
+        self.connection(index).reset_on_close();
     }
 
-    pub(super) fn close_socket(&mut self, index: u32) {
+    pub(crate) fn close_socket(&mut self, index: u32) {
         self.settle();
         self.fingerprint.note(Happening::Closed, index.into(), 0);
         self.cold.remove(&index);
-        if self.connection(index).has(Mark::CONNECTING) {
-            self.give_up_connecting(index);
-        }
         let connection = self.connection(index);
-        let scheduler = usize::from(connection.scheduler);
-        connection.watch = None;
-        connection.take(Mark::CHANGED);
-        // Unread bytes: by RFC 2525 section 2.17 the peer should be told by a reset.
-        let resets =
-            connection.has(Mark::RESET_ON_CLOSE) || !connection.to_server.arrived.is_empty();
-        let gone = connection.has(Mark::GONE);
-        connection.to_server.arrived.clear();
-        connection.visible = 0;
-        if !gone && resets {
-            connection.corked.clear();
-            self.dispatch_reset(index, Way::ToClient);
-        } else if !gone {
-            self.end_output(index);
+        if connection.is_connecting() {
+            connection.give_up_connecting();
         }
-        self.connection(index).place = Position::Closed;
+        let scheduler = usize::from(connection.scheduler());
+        match connection.begin_close() {
+            Farewell::End => self.end_output(index),
+            Farewell::Reset => self.dispatch_reset(index, Way::ToClient),
+            Farewell::Nothing => {}
+        }
+        self.connection(index).close();
         self.sides[scheduler].descriptors -= 1;
         self.pump(index);
         self.free_if_over(index);

@@ -25,7 +25,7 @@ impl StreamRequest {
     }
 
     /// Reads a text that the generator has made.
-    pub(super) fn read(text: &[u8], scheme: Scheme) -> Self {
+    pub(in crate::client) fn read(text: &[u8], scheme: Scheme) -> Self {
         let end = text.windows(4).position(|bytes| bytes == b"\r\n\r\n");
         let (head, content) = text.split_at(end.map_or(text.len(), |end| end + 4));
         let mut fields = Vec::new();
