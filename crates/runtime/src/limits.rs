@@ -97,7 +97,8 @@ pub const LAYER_RECEIVES: usize = 4;
 pub const STREAMS_PER_PROCESS: usize = 1024;
 
 /// Streams that are over whose room (some 500 bytes) is kept for others: those of twenty full connections, whose
-/// requests come and are answered together. Consequence: the room of more is freed.
+/// requests come and are answered together. Consequence: the room of more is freed, and that of all when memory is
+/// given back.
 pub const SPARE_STREAMS: usize = 2_048;
 
 /// Bytes of input that wait for the process of one stream, beside what the process itself keeps. Consequence: further

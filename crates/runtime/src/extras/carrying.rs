@@ -153,6 +153,11 @@ impl Extras {
         Some(StreamId::new(place, tag))
     }
 
+    /// Frees the room that is kept for other streams.
+    pub(crate) fn free_spare(&mut self) {
+        self.spare = Vec::new();
+    }
+
     /// Removes a stream that is over. Its room is kept for another one.
     pub(super) fn remove_stream(&mut self, id: StreamId) {
         let Some(mut stream) = self.table.remove(id.place()).and_then(|extra| extra.stream) else {
@@ -162,5 +167,25 @@ impl Extras {
             stream.carriage.clear();
             self.spare.push(stream);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_room_of_streams_that_are_over_is_for_the_next_ones_until_it_is_given_back() {
+        let mut extras = Extras::new(8);
+        let process = ProcessId::from_bits(1);
+        let carrier = Carrier { process, extra: extras.claim(process).unwrap() };
+        let open = |extras: &mut Extras| extras.open_stream(carrier, Box::new(()), 0).unwrap();
+        let streams = [open(&mut extras), open(&mut extras), open(&mut extras)];
+        streams.into_iter().for_each(|stream| extras.let_go(stream));
+        assert_eq!(extras.spare.len(), 3);
+        open(&mut extras);
+        assert_eq!(extras.spare.len(), 2);
+        extras.free_spare();
+        assert_eq!(extras.spare.capacity(), 0);
     }
 }

@@ -25,6 +25,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 SchedulerCommand::Close(id) => self.close(id, CloseReason::Aborted),
                 SchedulerCommand::Connect(connect) => self.connects.push_back(connect),
                 SchedulerCommand::Walk { from } => self.guarded(|scheduler| scheduler.walk(from)),
+                SchedulerCommand::GiveMemoryBack => {
+                    self.executor.free_spare();
+                    sys::heap::trim_own();
+                }
                 SchedulerCommand::SetPatience(patience) => {
                     self.executor.settings.set_patience(patience)
                 }

@@ -354,6 +354,12 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
     }
 
+    /// Frees the room that is kept for the next output and the next streams.
+    pub(super) fn free_spare(&mut self) {
+        self.spare_outboxes = Vec::new();
+        self.extras.free_spare();
+    }
+
     /// Keeps an emptied outbox for reuse.
     pub(super) fn release_outbox(&mut self, mut outbox: Box<Outbox>) {
         if self.spare_outboxes.len() < SPARE_OUTBOXES {

@@ -244,6 +244,8 @@ pub enum SchedulerCommand {
         /// The slot to begin with.
         from: usize,
     },
+    /// Free the room that is kept for the next work, and give the end of this thread's heap back to the kernel.
+    GiveMemoryBack,
     /// From now on wait for peers like this.
     SetPatience(PeerPatience),
     /// Sets the most connections. If there are more, those that [`SchedulerSettings::connections`] would close for a

@@ -77,7 +77,9 @@ impl Connections {
             ToScheduler::Cache(order) => site.obey_for_caches(&order),
             ToScheduler::Trace(order) => traced::obey(*order, context),
             ToScheduler::CacheDisk(answers) => site.hear_disk(*answers, context.now),
-            ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
+            ToScheduler::GiveMemoryBack => {
+                context.command(SchedulerCommand::GiveMemoryBack);
+            }
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }
     }

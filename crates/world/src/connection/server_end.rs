@@ -226,7 +226,7 @@ impl Connection {
         std::mem::replace(&mut self.visible, arrived) < arrived
     }
 
-    /// What has arrived comes later.
+    /// The bytes that have arrived come later.
     pub(crate) fn hide(&mut self) {
         self.visible = 0;
     }

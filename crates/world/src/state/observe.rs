@@ -1,4 +1,4 @@
-//! What a test sees of a world, and the conditions that it sets.
+//! The view that a test has of a world, and the conditions that it sets.
 //!
 //! Owns the answers. Changes nothing that happens by itself.
 
