@@ -96,9 +96,8 @@ pub const LAYER_RECEIVES: usize = 4;
 /// has a smaller bound of its own, which it tells its peer.
 pub const STREAMS_PER_PROCESS: usize = 1024;
 
-/// Streams that are over whose room (some 500 bytes) is kept for others: those of twenty full connections, whose
-/// requests come and are answered together. Consequence: the room of more is freed, and that of all when memory is
-/// given back.
+/// Streams that are over whose room (some 500 bytes) is kept for others until memory is given back: those of twenty
+/// full connections, whose requests come and are answered together. Consequence: the room of more is freed.
 pub const SPARE_STREAMS: usize = 2_048;
 
 /// Bytes of input that wait for the process of one stream, beside what the process itself keeps. Consequence: further
