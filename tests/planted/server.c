@@ -325,7 +325,11 @@ int main(int count, char **words) {
     if (count > 1 && strcmp(words[1], "filter") == 0) filter_calls();
     int is_master = processes > 1;
     for (int at = 0; is_master && at < processes; at++)
-        if (fork() == 0) is_master = 0;
+        if (fork() == 0) {
+            is_master = 0;
+            // A test ends the master only.
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+        }
     while (is_master) wait(NULL);
     listen_here();
     for (int at = 1; at < threads; at++) {
