@@ -2,7 +2,6 @@
 //!
 //! Owns its subscriptions, over connections: all are made again on the next one. Never reads a message.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ahash::{HashMap, HashSet};
@@ -53,8 +52,7 @@ struct Followed {
 /// The subscriptions of a link.
 #[derive(Debug, Default)]
 pub(crate) struct Following {
-    /// In the order of their names, so that each connection begins in the same way.
-    channels: BTreeMap<Arc<str>, Followed>,
+    channels: HashMap<Arc<str>, Followed>,
     follows_all: bool,
     /// The number of the node's store, if its mail comes here.
     store: Option<u64>,
@@ -196,7 +194,10 @@ impl Following {
                 self.by_number.insert(speech.subscribe(&subject, None), Interest::Mail);
             }
         }
-        for (name, Followed { keeping, subscription, .. }) in &mut self.channels {
+        // In the order of their names: a simulation that is played again says the same.
+        let mut channels: Vec<_> = self.channels.iter_mut().collect();
+        channels.sort_unstable_by_key(|(name, _)| *name);
+        for (name, Followed { keeping, subscription, .. }) in channels {
             *subscription = speech.subscribe(&subject(subjects, name, *keeping), None);
             self.by_number.insert(*subscription, Interest::Channel(Arc::clone(name), *keeping));
         }

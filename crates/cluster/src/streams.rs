@@ -182,12 +182,13 @@ impl Streams {
                 Asking::Info { number, until_ms }
                 | Asking::Create { number, until_ms }
                 | Asking::Update { number, until_ms } => {
-                    if until_ms <= now_ms {
+                    let is_late = until_ms <= now_ms;
+                    if is_late {
                         // Nobody knows the answer, so it is asked for again.
                         speech.close(number);
                         (stream.asking, stream.wants) = (Asking::Nothing, Wants::Sample);
                     }
-                    until_ms <= now_ms
+                    is_late
                 }
                 Asking::Later(due_ms) => due_ms <= now_ms,
             };
@@ -482,7 +483,7 @@ mod tests {
         // Each of these answers is lost, while nobody else wants to know anything.
         for now_ms in [SAMPLE_MS, SAMPLE_MS + STREAM_ANSWER_MS, SAMPLE_MS + 2 * STREAM_ANSWER_MS] {
             assert!(one.ask(now_ms).contains("PUB $JS.API.STREAM.INFO.v-h-0"), "at {now_ms} ms");
-            let due_ms = one.streams.next_due_ms().unwrap();
+            let due_ms = one.streams.next_due_ms().expect("there is a stream");
             assert!(due_ms > now_ms, "due at {due_ms} ms, asked at {now_ms} ms");
         }
     }

@@ -178,8 +178,11 @@ mod tests {
     fn the_room_of_streams_that_are_over_is_for_the_next_ones_until_it_is_given_back() {
         let mut extras = Extras::new(8);
         let process = ProcessId::from_bits(1);
-        let carrier = Carrier { process, extra: extras.claim(process).unwrap() };
-        let open = |extras: &mut Extras| extras.open_stream(carrier, Box::new(()), 0).unwrap();
+        let extra = extras.claim(process).expect("the table is empty");
+        let carrier = Carrier { process, extra };
+        let open = |extras: &mut Extras| {
+            extras.open_stream(carrier, Box::new(()), 0).expect("the table has room for eight")
+        };
         let streams = [open(&mut extras), open(&mut extras), open(&mut extras)];
         streams.into_iter().for_each(|stream| extras.let_go(stream));
         assert_eq!(extras.spare.len(), 3);

@@ -253,8 +253,8 @@ impl Place {
         }
     }
 
-    /// The answer of this name was validated: its record changes, and its body does not. Whoever reads it at this
-    /// moment reads only the body.
+    /// The answer of this name was validated: its record changes, and its body does not. A reply that is sent from the
+    /// file at this moment has read the old record, and reads only the body.
     pub(super) fn refresh(&mut self, name: &str, record: &DiskRecord) {
         let Some(label) = Label::parse(name) else { return };
         if !self.ledger.of(label.text).contains(&label) {

@@ -296,15 +296,14 @@ impl Play {
         }
     }
 
-    /// Whether NATS has lost a message of this text, and its publisher has sent it again: it has a place in two epochs.
-    fn is_of_two_epochs(&self, channel: &str, text: &str) -> bool {
+    /// The epochs in which a text has a place: more than one if NATS has lost it and its publisher has sent it again.
+    fn epochs_of(&self, channel: &str, text: &str) -> usize {
         let is_it = |(name, other): (&str, &[u8])| name == channel && other == text.as_bytes();
-        let lost = |of: &BTreeMap<(String, u64), String>| {
+        let lost = |of: &&BTreeMap<(String, u64), String>| {
             of.iter().any(|((name, _), other)| is_it((name, other.as_bytes())))
         };
-        let stands = |of: &Stream| of.ever().any(|(_, name, other)| is_it((name, other)));
-        let lost = self.lost.iter().filter(|of| lost(of)).count();
-        lost + self.nats.streams.values().filter(|of| stands(of)).count() > 1
+        let stands = |of: &&Stream| of.ever().any(|(_, name, other)| is_it((name, other)));
+        self.lost.iter().filter(lost).count() + self.nats.streams.values().filter(stands).count()
     }
 
     /// Clients whose messages have no numbers received them in the order of all others.
@@ -314,7 +313,14 @@ impl Play {
             let mut before: Option<&Position> = None;
             for (_, text) in &member.heard {
                 let channel = &member.subscriber.channel;
-                let here = self.truth.place(text).filter(|_| !self.is_of_two_epochs(channel, text));
+                let epochs = self.epochs_of(channel, text);
+                let times = member.heard.iter().filter(|(_, other)| other == text).count();
+                assert!(
+                    times <= epochs,
+                    "{text:.12} {times} times, of {epochs} epochs: {member:?}"
+                );
+                // The truth knows only the last place of a text.
+                let here = self.truth.place(text).filter(|_| epochs == 1);
                 if let (Some((epoch, before)), Some((now, number))) = (before, here)
                     && epoch == now
                 {
