@@ -155,13 +155,20 @@ fn answer(body_bytes: usize, mode: Mode) -> Vec<u8> {
         | Mode::Hub
         | Mode::Resp => "",
     };
+    let date = start_date();
     let mut answer = format!(
-        "HTTP/1.1 200 OK\r\nServer: floor\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
+        "HTTP/1.1 200 OK\r\nServer: floor\r\nDate: {date}\r\n\
          Content-Type: application/json\r\n{connection}Content-Length: {body_bytes}\r\n\r\n"
     )
     .into_bytes();
     answer.extend(JSON.bytes().chain(std::iter::repeat(b' ')).take(body_bytes));
     answer
+}
+
+/// The date of all answers: for a cache one of long ago would not be fresh (RFC 9111, 4.2.3).
+#[expect(clippy::disallowed_methods, reason = "read once, before the first turn")]
+fn start_date() -> String {
+    httpdate::fmt_http_date(std::time::SystemTime::now())
 }
 
 fn listen(order: &Order) -> Result<OwnedFd, Errno> {

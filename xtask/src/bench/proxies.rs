@@ -73,13 +73,20 @@ pub(crate) fn words(
             let text = match proxy {
                 Proxy::Ours => ours(behind, ""),
                 Proxy::OursCached => {
-                    ours(behind, "cache = { memory = \"256 MiB\", default_ttl = \"1h\" }\n")
+                    let bounds = "memory = \"256 MiB\", object = \"2 MiB\"";
+                    ours(behind, &format!("cache = {{ {bounds}, default_ttl = \"1h\" }}\n"))
                 }
-                Proxy::OursOnDisk => ours(
-                    behind,
-                    "cache = { memory = \"64 KiB\", object = \"0 B\", directory = \"cache\", default_ttl = \
-                     \"1h\" }\n",
-                ),
+                Proxy::OursOnDisk => {
+                    let folder = site.folder().join(format!("cache-{}", address.port()));
+                    let bounds = "memory = \"64 KiB\", object = \"0 B\"";
+                    ours(
+                        behind,
+                        &format!(
+                            "cache = {{ {bounds}, directory = \"{}\", default_ttl = \"1h\" }}\n",
+                            shown(&folder)
+                        ),
+                    )
+                }
                 _ => "[[route]]\npath = \"/json\"\njson = { message = \"Hello, World!\" }\n"
                     .to_owned(),
             };
