@@ -100,8 +100,8 @@ pub const STREAMS_PER_PROCESS: usize = 1024;
 /// full connections, whose requests come and are answered together. Consequence: the room of more is freed.
 pub const SPARE_STREAMS: usize = 2_048;
 
-/// Bytes of input that wait for the process of one stream, beside what the process itself keeps. Consequence: further
-/// input is not accepted for the stream. A carrier grants its peer smaller windows.
+/// Bytes of input that wait for the process of one stream, and as many that it leaves unread. Consequence: further
+/// input is not accepted for the stream, or its process is closed. A carrier grants its peer smaller windows.
 pub const STREAM_INPUT_BYTES: usize = 1024 * 1024;
 
 /// How often in one turn streams run and their carriers are told. Consequence: an answer that takes more steps between

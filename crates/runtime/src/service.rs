@@ -334,7 +334,8 @@ pub trait Service {
     }
 
     /// Bytes that a process may leave unread; beyond this it is closed. They count towards the scheduler's memory
-    /// limit.
+    /// limit. A stream may leave up to [`STREAM_INPUT_BYTES`](crate::limits::STREAM_INPUT_BYTES): its carrier bounds
+    /// it.
     fn inbox_bytes(_process: &Self::Process) -> usize {
         INBOX_BYTES
     }

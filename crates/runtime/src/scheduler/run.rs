@@ -6,7 +6,7 @@ use sys::pollset::{Pollset, Received, Rest, Token};
 
 use super::executor::{Executor, Lives, ProcessOf, Running};
 use crate::account::{TimeAccount, change_to};
-use crate::limits::{GROUP_RUN_TICKS, RECEIVES_PER_TURN};
+use crate::limits::{GROUP_RUN_TICKS, RECEIVES_PER_TURN, STREAM_INPUT_BYTES};
 use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Context, Event, Next, Progress, Service};
 use crate::slots::ProcessId;
@@ -140,10 +140,12 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.finish_run(id, process, progress.next)
     }
 
-    /// Closes a process that leaves more unread than it may.
+    /// Closes a process that leaves more unread than it may. A stream may leave all that its carrier has accepted for
+    /// it: its peer kept to the window that it was granted.
     pub(super) fn check_inbox(process: &ProcessOf<P, S>) -> Lives {
         let unread = process.inbox.as_ref().map_or(0, |inbox| inbox.waiting().len());
         let most = S::inbox_bytes(&process.state);
+        let most = if process.socket.is_none() { most.max(STREAM_INPUT_BYTES) } else { most };
         if unread > most { Err(CloseReason::InboxFull) } else { Ok(()) }
     }
 

@@ -15,15 +15,9 @@ use sys::socket::Peer;
 use world::World;
 
 use crate::streams::protocol::{
-    Act, DATA, END, GREETING, HEAD, INPUT_WINDOW, LARGE, OPEN, OUTPUT_WINDOW, PANIC, REFUSED,
-    RESET, SHARED, WINDOW, act_of, first_frame, frame,
+    Act, DATA, END, FRAME_BYTES, GREETING, HEAD, INPUT_WINDOW, LARGE, OPEN, OUTPUT_WINDOW, PANIC,
+    REFUSED, RESET, SHARED, WINDOW, WORK_TICKS, act_of, first_frame, frame,
 };
-
-/// Most bytes of a frame.
-const FRAME_BYTES: usize = 120;
-
-/// Nanoseconds, which are ticks in a world, of a stream's work.
-pub(crate) const WORK_TICKS: u64 = 100_000;
 
 /// A stream as its carrier keeps it.
 struct Held {
@@ -292,6 +286,11 @@ impl Service for Mux {
 
     fn is_idle(_: &Process) -> bool {
         false
+    }
+
+    /// Less than the window of a stream, which is closed for none of the input that its carrier has accepted.
+    fn inbox_bytes(process: &Process) -> usize {
+        [runtime::limits::INBOX_BYTES, INPUT_WINDOW / 10][Self::kind(process)]
     }
 
     fn on_accept(

@@ -19,6 +19,9 @@ pub(crate) const INPUT_WINDOW: usize = 300;
 /// Bytes of output that may be on the way to a client at first.
 pub(crate) const OUTPUT_WINDOW: usize = 400;
 
+/// Most bytes of a frame that a server sends.
+pub(crate) const FRAME_BYTES: usize = 120;
+
 /// Bytes of a frame before its content.
 const FRAME_HEAD: usize = 5;
 
@@ -27,6 +30,9 @@ pub(crate) const LARGE: usize = 20_000;
 
 /// Its last bytes, which are queued by reference.
 pub(crate) const SHARED: usize = 17_000;
+
+/// Nanoseconds, which are ticks in a world, of a stream's work.
+pub(crate) const WORK_TICKS: u64 = 100_000;
 
 /// The head of every stream.
 pub(crate) const GREETING: &[u8] = b"head";

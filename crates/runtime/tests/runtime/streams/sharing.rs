@@ -4,8 +4,7 @@ use runtime::limits::STREAM_TICKS_BESIDE_OTHERS;
 use world::Faults;
 
 use crate::streams::client::{Client, Stage};
-use crate::streams::mux::WORK_TICKS;
-use crate::streams::protocol::ACTS;
+use crate::streams::protocol::{ACTS, WORK_TICKS};
 
 /// Streams that use up the share of their carrier.
 const SHARE: u64 = STREAM_TICKS_BESIDE_OTHERS / WORK_TICKS;
