@@ -139,8 +139,8 @@ impl Engines {
         let before = self.usage();
         let family = life.shares_budget_with();
         match family {
-            Some(family) => self.of(life).set_spent(&mut run, family.spent_ns(moment.now_ns)),
-            None => self.requests.charge(&mut run, cost_ns),
+            Some(family) => run.set_spent(family.spent_ns(moment.now_ns)),
+            None => run.charge(cost_ns),
         }
         let engine = engine_of(&mut self.requests, &mut self.processes, life);
         let output = &mut self.output;
@@ -185,17 +185,6 @@ impl Engines {
         engine_of(&mut self.requests, &mut self.processes, life)
     }
 
-    /// The calls that led to where a suspended run is, innermost first.
-    pub(super) fn calls_of(&self, underway: &Underway) -> Vec<String> {
-        let Work::Run(run) = &underway.work else { return Vec::new() };
-        let engine = match underway.life.shares_budget_with() {
-            Some(_) => self.processes.engine(),
-            None => Some(&self.requests),
-        };
-        let calls = engine.map(|engine| engine.calls_of(run)).unwrap_or_default();
-        calls.iter().map(ToString::to_string).collect()
-    }
-
     /// Bytes that a suspended run holds; for a process, that all processes of its request hold together.
     pub(super) fn held_by(&self, underway: &Underway) -> u64 {
         match (&underway.work, underway.life.shares_budget_with()) {
@@ -228,15 +217,6 @@ impl Engines {
             .filter(|(_, family)| seen.insert(Rc::as_ptr(family).addr()))
             .map(|(life, family)| (life, engine.held_by_account(family.account())))
             .collect()
-    }
-
-    /// CPU time that a suspended run, or its family, has used.
-    pub(super) fn spent_by(&self, underway: &Underway, now_ns: u64) -> u64 {
-        match (underway.life.shares_budget_with(), &underway.work) {
-            (Some(family), _) => family.spent_ns(now_ns),
-            (None, Work::Run(run)) => self.requests.spent_by(run),
-            (None, Work::Ended(_)) => 0,
-        }
     }
 
     /// At the end of a turn: collects garbage. Returns whether there is more to do.

@@ -16,44 +16,44 @@ use super::spent::Spent;
 
 /// The state of a run as long as it lives.
 pub(super) struct Life {
-    pub(super) page: Arc<Page>,
-    pub(super) row: RowIndex,
+    pub(crate) page: Arc<Page>,
+    pub(crate) row: RowIndex,
     /// When it is ended in any case.
-    pub(super) deadline_ns: u64,
+    deadline_ns: u64,
     /// Its mailbox, from the first time another process may write to it.
-    pub(super) mailbox: Option<ProcessId>,
+    mailbox: Option<ProcessId>,
     /// The state that it shares with the processes it spawned and with the one that spawned it.
-    pub(super) family: Option<Member>,
+    family: Option<Member>,
     /// The CPU budget that it uses.
-    pub(super) budget: Budget,
+    budget: Budget,
     /// The event that it waits for, in a few words.
-    pub(super) waits_for: &'static str,
+    waits_for: &'static str,
     /// Whether its client was sent something.
-    pub(super) progress: Progress,
+    progress: Progress,
     /// Its conversation with a client.
-    pub(super) talk: Option<Box<Talk>>,
+    talk: Option<Box<Talk>>,
     /// Where its time went, if it is timed.
-    pub(super) spent: Option<Box<Spent>>,
+    spent: Option<Box<Spent>>,
     /// Slices that were over before it was.
-    pub(super) slices: u32,
+    slices: u32,
     /// When its CPU budget is renewed.
     budget_due_ns: u64,
 }
 
 /// A conversation over a WebSocket.
 #[derive(Default)]
-pub(super) struct Talk {
+struct Talk {
     /// How the connection ended. The run is told when it next waits for a message.
-    pub(super) end: Option<Delivery>,
+    end: Option<Delivery>,
     /// Whether the connection has ended.
-    pub(super) is_over: bool,
+    is_over: bool,
     /// Whether it waits for a message.
-    pub(super) awaits: bool,
+    awaits: bool,
 }
 
 /// The output that its client was sent since it last continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
+enum Progress {
     /// Nothing.
     None,
     /// A part of the answer.
@@ -61,8 +61,13 @@ pub(super) enum Progress {
 }
 
 impl Life {
-    pub(super) fn new(page: Arc<Page>, row: RowIndex, deadline_ns: u64) -> Self {
-        let (progress, budget_due_ns) = (Progress::None, deadline_ns);
+    /// Of a run that answers a request.
+    pub(super) fn new(
+        page: Arc<Page>,
+        row: RowIndex,
+        deadline_ns: u64,
+        spent: Option<Box<Spent>>,
+    ) -> Self {
         Self {
             page,
             row,
@@ -70,35 +75,161 @@ impl Life {
             mailbox: None,
             family: None,
             budget: Budget::Own,
-            waits_for: "its turn",
-            progress,
+            waits_for: ITS_TURN,
+            progress: Progress::None,
             talk: None,
-            spent: None,
+            spent,
             slices: 0,
-            budget_due_ns,
+            budget_due_ns: deadline_ns,
         }
+    }
+
+    /// Of a process that answers none.
+    pub(super) fn spawned(
+        page: Arc<Page>,
+        row: RowIndex,
+        mailbox: ProcessId,
+        family: Member,
+    ) -> Self {
+        let (mailbox, family, budget) = (Some(mailbox), Some(family), Budget::Shared);
+        Self { mailbox, family, budget, ..Self::new(page, row, u64::MAX, None) }
+    }
+
+    /// The CPU budget that it uses.
+    pub(super) fn budget(&self) -> Budget {
+        self.budget
     }
 
     /// The family whose CPU budget it uses, if that is not its own.
     pub(super) fn shares_budget_with(&self) -> Option<&Rc<Family>> {
-        self.family.as_ref().filter(|_| self.budget == Budget::Shared).map(Member::family)
+        self.family().filter(|_| self.budget == Budget::Shared)
     }
 
-    /// The run continues. If the client has read a part meanwhile, its time starts again, so that answers may be
-    /// endless. Its CPU budget is renewed only once in each such span, so that an endless answer gets no more of a
-    /// core.
-    pub(super) fn note_taken(&mut self, run: &mut Run, now_ns: u64, span_ns: u64) {
-        if self.progress == Progress::None {
-            return;
-        }
-        self.progress = Progress::None;
-        self.deadline_ns = now_ns.saturating_add(span_ns);
-        if now_ns >= self.budget_due_ns {
-            self.budget_due_ns = self.deadline_ns;
-            run.renew_budget();
+    pub(super) fn family(&self) -> Option<&Rc<Family>> {
+        self.family.as_ref().map(Member::family)
+    }
+
+    /// Its place in its family; in this one, if it had none so far.
+    pub(super) fn family_or(&mut self, first: impl FnOnce() -> Member) -> &mut Member {
+        self.family.get_or_insert_with(first)
+    }
+
+    /// Its mailbox, if it has one.
+    pub(super) fn mailbox(&self) -> Option<ProcessId> {
+        self.mailbox
+    }
+
+    /// Its mailbox; this one, if it had none so far.
+    pub(super) fn mailbox_or(
+        &mut self,
+        open: impl FnOnce() -> Option<ProcessId>,
+    ) -> Option<ProcessId> {
+        self.mailbox = self.mailbox.or_else(open);
+        self.mailbox
+    }
+
+    /// It will wait for this event.
+    pub(super) fn wait_for(&mut self, event: &'static str) {
+        self.waits_for = event;
+    }
+
+    /// The event that it waits for, in a few words.
+    pub(super) fn waits_for(&self) -> &'static str {
+        self.waits_for
+    }
+
+    /// When a wait until then ends: after its deadline it need not wait.
+    pub(super) fn due_by(&self, due_ns: u64) -> u64 {
+        due_ns.min(self.deadline_ns.saturating_add(1))
+    }
+
+    /// It has used a slice up. Returns how many that were.
+    pub(super) fn note_slice(&mut self) -> u32 {
+        self.slices = self.slices.saturating_add(1);
+        self.slices
+    }
+
+    /// Its client was sent something; so its time starts again when it continues.
+    pub(super) fn note_part_sent(&mut self) {
+        self.progress = Progress::PartSent;
+    }
+
+    /// It continues, after a wait that it is charged with if it is timed.
+    pub(super) fn note_waited(&mut self, now_ns: u64) {
+        if let Some(spent) = &mut self.spent {
+            spent.waited(self.waits_for, now_ns);
         }
     }
+
+    /// It ran this long until now.
+    pub(super) fn note_ran(&mut self, ran_ns: u64, now_ns: u64) {
+        if let Some(spent) = &mut self.spent {
+            spent.ran(ran_ns, now_ns);
+        }
+    }
+
+    /// Where its time went, if it was timed.
+    pub(super) fn take_spent(&mut self) -> Option<Box<Spent>> {
+        self.spent.take()
+    }
+
+    /// The run continues, and no longer waits for a message. If the client has read a part meanwhile, its time starts
+    /// again, so that answers may be endless. Its CPU budget is renewed only once in each such span, so that an endless
+    /// answer gets no more of a core. Returns whether its time is over.
+    pub(super) fn go_on(&mut self, run: &mut Run, now_ns: u64, span_ns: u64) -> bool {
+        if let Some(talk) = &mut self.talk {
+            talk.awaits = false;
+        }
+        if self.progress == Progress::PartSent {
+            self.progress = Progress::None;
+            self.deadline_ns = now_ns.saturating_add(span_ns);
+            if now_ns >= self.budget_due_ns {
+                self.budget_due_ns = self.deadline_ns;
+                run.renew_budget();
+            }
+        }
+        now_ns > self.deadline_ns
+    }
+
+    /// It talks with its client from now on.
+    pub(super) fn begin_talk(&mut self) {
+        self.talk = Some(Box::default());
+    }
+
+    /// Whether it talks with a client, or has.
+    pub(super) fn talks(&self) -> bool {
+        self.talk.is_some()
+    }
+
+    /// Whether it talks with a client that is still connected.
+    pub(super) fn has_client(&self) -> bool {
+        self.talk.as_ref().is_some_and(|talk| !talk.is_over)
+    }
+
+    /// It waits for a message, however long that takes.
+    pub(super) fn await_message(&mut self) {
+        self.deadline_ns = u64::MAX;
+        if let Some(talk) = &mut self.talk {
+            talk.awaits = true;
+        }
+    }
+
+    /// The connection has ended. The run is told when it next waits for a message.
+    pub(super) fn end_talk(&mut self, end: Option<Delivery>) {
+        if let Some(talk) = &mut self.talk {
+            talk.is_over = true;
+            talk.end = end.or(talk.end.take());
+        }
+    }
+
+    /// How the connection ended, once.
+    pub(super) fn take_talk_end(&mut self) -> Option<Delivery> {
+        self.talk.as_mut()?.end.take()
+    }
 }
+
+/// The event for which a run waits that is ready.
+pub(super) const ITS_TURN: &str = "its turn";
 
 /// The form in which a suspended run continues.
 pub(super) enum Work {
@@ -108,15 +239,15 @@ pub(super) enum Work {
     Ended(Box<ScriptError>),
 }
 
-/// A suspended run.
+/// A suspended run. Plain data.
 pub(super) struct Underway {
-    pub(super) work: Work,
-    pub(super) life: Life,
+    pub(crate) work: Work,
+    pub(crate) life: Life,
     /// When it continues in any case.
-    pub(super) due_ns: u64,
+    pub(crate) due_ns: u64,
     /// The delivery that it waited for, once it has arrived.
-    pub(super) delivery: Option<Delivery>,
-    pub(super) standing: ProcessState,
+    pub(crate) delivery: Option<Delivery>,
+    pub(crate) standing: ProcessState,
 }
 
 impl Underway {
@@ -128,6 +259,26 @@ impl Underway {
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
         let is_ended = matches!(self.work, Work::Ended(_));
         self.due_ns <= now_ns || self.delivery.is_some() || is_ended
+    }
+
+    /// Whether it waits for a message of its client.
+    pub(super) fn hears(&self) -> bool {
+        self.delivery.is_none() && self.life.talk.as_ref().is_some_and(|talk| talk.awaits)
+    }
+
+    /// The calls that led to where it is, innermost first.
+    pub(super) fn calls(&self) -> Vec<String> {
+        let Work::Run(run) = &self.work else { return Vec::new() };
+        run.calls().iter().map(ToString::to_string).collect()
+    }
+
+    /// CPU time that it, or its family, has used.
+    pub(super) fn spent_ns(&self, now_ns: u64) -> u64 {
+        match (self.life.shares_budget_with(), &self.work) {
+            (Some(family), _) => family.spent_ns(now_ns),
+            (None, Work::Run(run)) => run.spent_ns(),
+            (None, Work::Ended(_)) => 0,
+        }
     }
 }
 

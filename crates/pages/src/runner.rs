@@ -57,7 +57,7 @@ use crate::process::{Life, ProcessState, Underway, Work};
 use crate::publications::Publications;
 use crate::record_orders::Recording;
 use crate::set::PageSet;
-use crate::spent::{Timing, note_waited};
+use crate::spent::Timing;
 use crate::traced;
 use crate::turn::Turn;
 use crate::uploads::FileWish;
@@ -186,9 +186,9 @@ impl Runner {
             return Some(RunResult::Failed(Arc::clone(page), error));
         };
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
-        let mut life = Life::new(Arc::clone(code.page()), row, deadline_ns);
+        let spent = self.spent_of_new(begun_ns);
+        let life = Life::new(Arc::clone(code.page()), row, deadline_ns, spent);
         let step = self.engines.start(code, host).counted(self.counters.of(row));
-        life.spent = self.spent_of_new(begun_ns);
         Some(self.proceed(Visit::new(key, life, begun_ns), step, host, moment))
     }
 
@@ -212,7 +212,7 @@ impl Runner {
             if was_called {
                 // Those that were called run before the events of a turn, so older ones have used it.
                 waits.standing = ProcessState::Ready;
-                let used_ns = self.engines.spent_by(&waits, self.turn.now_ns());
+                let used_ns = waits.spent_ns(self.turn.now_ns());
                 self.turn.push_again(key, waits.life.row, used_ns);
             }
             self.underway.insert(key, waits);
@@ -221,7 +221,7 @@ impl Runner {
         }
         let begun_ns = (moment.clock_ns)();
         let Underway { work, mut life, mut delivery, .. } = *waits;
-        note_waited(&mut life.spent, life.waits_for, begun_ns);
+        life.note_waited(begun_ns);
         let mut run = match work {
             Work::Run(run) => run,
             Work::Ended(error) => {
@@ -233,16 +233,14 @@ impl Runner {
         if trace::is_on() {
             traced::note(key, traced::GOES_ON, format_args!(""));
         }
-        life.note_taken(&mut run, moment.now_ns, self.deadline_ns);
-        life.stop_awaiting();
-        if moment.now_ns > life.deadline_ns {
+        if life.go_on(&mut run, moment.now_ns, self.deadline_ns) {
             self.counters.of(life.row).add_fault(Fault::Deadline);
             let error =
                 self.engines.requests().end_late(run, Duration::from_nanos(self.deadline_ns));
             self.remark_on_end(&error);
             return RunResult::Failed(self.end(key, life), Some(error));
         }
-        if let Some(mailbox) = life.mailbox {
+        if let Some(mailbox) = life.mailbox() {
             delivery = delivery.or_else(|| self.mail.give_up_word(mailbox).map(Delivery::from));
             self.mail.stop_awaiting(mailbox);
         }

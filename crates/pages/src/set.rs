@@ -32,42 +32,42 @@ pub struct PageRoot {
     pub index: Vec<String>,
 }
 
-/// A module as it is on disk.
+/// A module as it is on disk. Plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Newest {
-    pub(super) name: PageName,
-    pub(super) text: Result<Arc<str>, PageDefect>,
+    pub(crate) name: PageName,
+    pub(crate) text: Result<Arc<str>, PageDefect>,
 }
 
-/// The pages of a root.
+/// The pages of a root. Plain data: `of` or `modules` builds it, and then it is only read.
 #[derive(Debug, Default)]
 pub struct PageSet {
     /// Their kind.
     pub kind: PageKind,
     /// Where they were searched.
-    pub(super) place: Option<PageRoot>,
+    pub(crate) place: Option<PageRoot>,
     /// Sorted by name.
     pub pages: Vec<Arc<Page>>,
     /// The page that answers each path; for modules, those that answer, by name.
-    pub(super) paths: HashMap<Box<str>, usize>,
+    pub(crate) paths: HashMap<Box<str>, usize>,
     /// The directories that were searched, below the root.
     pub directories: Vec<String>,
     /// Directories that this user cannot read, and the problem of each.
-    pub(super) closed: Vec<(String, PageDefect)>,
+    pub(crate) closed: Vec<(String, PageDefect)>,
     /// Whether there may be more pages than were found.
     pub is_cut: bool,
     /// Whether any page may require a module, judging by its text.
-    pub(super) names_modules: bool,
+    pub(crate) names_modules: bool,
     /// Which of them read files of forms.
-    pub(super) file_readers: FileReaders,
+    pub(crate) file_readers: FileReaders,
     /// For modules: all of them as they are on disk, which need not be in force.
-    pub(super) newest: Vec<Newest>,
+    pub(crate) newest: Vec<Newest>,
     /// For modules: those named in the configuration.
-    pub(super) named: Vec<NamedModule>,
+    pub(crate) named: Vec<NamedModule>,
     /// For modules: when they were read, in seconds since 1970; every engine loads them with this time.
-    pub(super) read_at: u64,
+    pub(crate) read_at: u64,
     /// For modules: the file that is most likely at fault if the newest texts are not in force.
-    pub(super) culprit: Option<Box<str>>,
+    pub(crate) culprit: Option<Box<str>>,
 }
 
 impl PageSet {

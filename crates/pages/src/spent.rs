@@ -29,7 +29,8 @@ impl Spent {
         self.suspended_ns = now_ns;
     }
 
-    fn wait_ended(&mut self, waits_for: &'static str, now_ns: u64) {
+    /// It waited for this until now.
+    pub(super) fn waited(&mut self, waits_for: &'static str, now_ns: u64) {
         let waited_ns = now_ns.saturating_sub(self.suspended_ns);
         match self.waits.iter_mut().find(|(known, _)| *known == waits_for) {
             Some((_, sum_ns)) => *sum_ns += waited_ns,
@@ -70,13 +71,5 @@ impl Timing {
     /// The run that ended last.
     pub(super) fn take(&mut self) -> Option<(ProcessId, Box<Spent>)> {
         self.last.take()
-    }
-}
-
-/// A run waited for this until now.
-#[inline]
-pub(super) fn note_waited(spent: &mut Option<Box<Spent>>, waits_for: &'static str, now_ns: u64) {
-    if let Some(spent) = spent {
-        spent.wait_ended(waits_for, now_ns);
     }
 }

@@ -85,15 +85,15 @@ impl PageCall {
         mut caller: Caller<'_>,
     ) -> WaitOutcome {
         let (key, life) = (caller.key, &mut *caller.life);
-        life.waits_for = self.waits_for;
+        life.wait_for(self.waits_for);
         if trace::is_on() && self.call.carries == Carries::Arguments {
-            traced::note(key, traced::WAITS, format_args!("{}", life.waits_for));
+            traced::note(key, traced::WAITS, format_args!("{}", self.waits_for));
         }
         match self.callers {
             Callers::Requests if !matches!(key, RunKey::Request(_)) => {
                 WaitOutcome::Now(NOT_IN_A_PROCESS)
             }
-            Callers::Conversations if life.talk.is_none() => WaitOutcome::Now(CLOSED_SOCKET),
+            Callers::Conversations if !life.talks() => WaitOutcome::Now(CLOSED_SOCKET),
             _ => {
                 let outcome = (self.start)(runner, &mut caller, &mut run.arguments());
                 run.forget_arguments();

@@ -47,7 +47,7 @@ impl Runner {
         caller.host().pass_on(&mut asked.fields);
         // The fetch ends with the page's own time.
         let now_ns = caller.moment().now_ns;
-        let left_ns = caller.life().deadline_ns.saturating_sub(now_ns).saturating_add(1);
+        let left_ns = caller.life().due_by(u64::MAX).saturating_sub(now_ns);
         asked.timeout = asked.timeout.min(Duration::from_nanos(left_ns));
         if trace::is_on() {
             traced::fetch(key, &asked);

@@ -65,11 +65,7 @@ impl Runner {
     /// The mailbox of a process. It gets one now if it has none; `None` if there are too many.
     pub(super) fn mailbox_of(&mut self, caller: &mut Caller<'_>) -> Option<ProcessId> {
         let key = caller.key();
-        let life = caller.life();
-        if life.mailbox.is_none() {
-            life.mailbox = self.mail.open(key);
-        }
-        life.mailbox
+        caller.life().mailbox_or(|| self.mail.open(key))
     }
 
     /// A letter has arrived from another scheduler.

@@ -11,7 +11,7 @@ use super::calls::{Caller, PageCall, call};
 use super::{Moment, Runner};
 use crate::counts::RowIndex;
 use crate::delivery::{Delivery, WaitOutcome};
-use crate::family::{Budget, Member};
+use crate::family::Member;
 use crate::limits::PROCESSES_READY_MAX;
 use crate::page::Page;
 use crate::process::Life;
@@ -40,7 +40,7 @@ impl Runner {
             return Delivery::Failed("no memory for an engine that runs processes");
         };
         let first = || Member::first(moment.now_ns, engine.open_account());
-        let family = parent.family.get_or_insert_with(first);
+        let family = parent.family_or(first);
         let Some(family) = family.join() else { return FULL };
         let account = family.family().account();
         let Some(run) = engine.spawn(&parent.page.name.file, body, account) else { return FULL };
@@ -78,10 +78,7 @@ impl Runner {
         let mailbox = self.mail.open_spawned()?;
         let key = RunKey::Spawned(mailbox);
         self.counters.of(row).spawned += 1;
-        let mut life = Life::new(page, row, u64::MAX);
-        life.mailbox = Some(mailbox);
-        life.family = Some(family);
-        life.budget = Budget::Shared;
+        let life = Life::spawned(page, row, mailbox, family);
         let _waits = self.yield_turn(key, run, life, None);
         Some(key)
     }

@@ -87,8 +87,7 @@ impl Runner {
                         }
                         WaitOutcome::Now(delivery) => (run, delivery),
                         WaitOutcome::Later { due_ns } => {
-                            // After its deadline it need not wait.
-                            let due_ns = due_ns.min(life.deadline_ns.saturating_add(1));
+                            let due_ns = life.due_by(due_ns);
                             self.turn.set_alarm(due_ns, key);
                             return self.keep(key, Underway::new(run, life, due_ns, None));
                         }

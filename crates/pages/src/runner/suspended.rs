@@ -45,16 +45,16 @@ impl Runner {
 
     fn view(&self, key: RunKey, underway: &Underway) -> Suspended {
         let life = &underway.life;
-        let load = life.mailbox.map(|mailbox| self.mail.load(mailbox)).unwrap_or_default();
+        let load = life.mailbox().map(|mailbox| self.mail.load(mailbox)).unwrap_or_default();
         let names: Vec<&str> =
-            life.mailbox.iter().flat_map(|mailbox| self.mail.names(*mailbox)).collect();
+            life.mailbox().iter().flat_map(|mailbox| self.mail.names(*mailbox)).collect();
         let is_ready = underway.standing != ProcessState::Waits || underway.delivery.is_some();
         Suspended {
             id: key.to_string(),
             page: life.page.name.file.to_string(),
             kind: key.kind(),
             state: if is_ready { "ready" } else { "waits" },
-            waits_for: life.waits_for.to_owned(),
+            waits_for: life.waits_for().to_owned(),
             name: names.join(" "),
             messages: load.messages as u64,
             mailbox_bytes: load.bytes as u64,
@@ -68,7 +68,7 @@ impl Runner {
     }
 
     pub(super) fn calls_of_key(&self, key: RunKey) -> Vec<String> {
-        self.underway.get(&key).map_or_else(Vec::new, |underway| self.engines.calls_of(underway))
+        self.underway.get(&key).map_or_else(Vec::new, |underway| underway.calls())
     }
 
     /// An operator ends a suspended run: it fails where it waits. `false`: there is none of this name.

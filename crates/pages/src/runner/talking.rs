@@ -13,16 +13,7 @@ use super::calls::{Caller, PageCall, call};
 use super::letters::TOO_MANY;
 use super::{Moment, RunResult, Runner};
 use crate::delivery::{CLOSED_SOCKET, ClientAct, Delivery, WaitOutcome};
-use crate::process::{Life, Progress, Talk, Underway};
-
-impl Life {
-    /// It continues, so it no longer waits for a message.
-    pub(super) fn stop_awaiting(&mut self) {
-        if let Some(talk) = &mut self.talk {
-            talk.awaits = false;
-        }
-    }
-}
+use crate::process::{Life, Underway};
 
 pub(super) const CALLS: &[PageCall] = &[
     call!("response.flush"() -> AsGiven, "its client to read (flush)", Requests, send_part)
@@ -42,9 +33,9 @@ fn accept(_: &mut Runner, _: &mut Caller<'_>) -> WaitOutcome {
 }
 
 fn say(_: &mut Runner, caller: &mut Caller<'_>) -> WaitOutcome {
-    match &caller.life().talk {
-        Some(talk) if talk.has_client() => WaitOutcome::ByClient(ClientAct::Say),
-        _ => WaitOutcome::Now(CLOSED_SOCKET),
+    match caller.life().has_client() {
+        true => WaitOutcome::ByClient(ClientAct::Say),
+        false => WaitOutcome::Now(CLOSED_SOCKET),
     }
 }
 
@@ -91,16 +82,16 @@ impl Runner {
                 self.fetches.unwant(key);
                 self.listening.end(key);
                 let key = RunKey::Socket(process);
-                if let Some(mailbox) = life.mailbox {
+                if let Some(mailbox) = life.mailbox() {
                     self.mail.set_owner(mailbox, key);
                 }
-                life.talk = Some(Box::default());
+                life.begin_talk();
                 let _waits = self.keep(key, Underway::new(run, life, u64::MAX, done));
                 self.make_ready(key);
                 RunResult::Accept(page)
             }
             (ClientAct::Say, _) => {
-                life.progress = Progress::PartSent;
+                life.note_part_sent();
                 let _waits = self.keep(key, Underway::new(run, life, u64::MAX, done));
                 RunResult::Say(page)
             }
@@ -114,22 +105,17 @@ impl Runner {
     /// A run waits for the next message of its client, or of a process.
     fn await_message(&mut self, caller: &mut Caller<'_>, wants_letters: u64) -> WaitOutcome {
         let life = caller.life();
-        if let Some(end) = life.talk.as_mut().and_then(|talk| talk.end.take()) {
+        if let Some(end) = life.take_talk_end() {
             return WaitOutcome::Now(end);
         }
-        // When it continues after a wait, its time starts again.
-        life.progress = Progress::PartSent;
+        life.note_part_sent();
         if wants_letters == 1 {
             let Some(mailbox) = self.mailbox_of(caller) else { return TOO_MANY };
             if let Some(message) = self.mail.receive(mailbox) {
                 return WaitOutcome::Now(Delivery::Text(message));
             }
         }
-        let life = caller.life();
-        life.deadline_ns = u64::MAX;
-        if let Some(talk) = &mut life.talk {
-            talk.awaits = true;
-        }
+        caller.life().await_message();
         WaitOutcome::Later { due_ns: u64::MAX }
     }
 
@@ -141,10 +127,7 @@ impl Runner {
 
     /// Whether a conversation waits for a message of its client.
     pub fn hears(&self, process: ProcessId) -> bool {
-        self.underway.get(&RunKey::Socket(process)).is_some_and(|underway| {
-            underway.delivery.is_none()
-                && underway.life.talk.as_ref().is_some_and(|talk| talk.awaits)
-        })
+        self.underway.get(&RunKey::Socket(process)).is_some_and(|underway| underway.hears())
     }
 
     /// Whether this connection has a conversation.
@@ -169,14 +152,16 @@ impl Runner {
     pub fn end_talk(&mut self, process: ProcessId, code: u16, reason: &str) {
         let key = RunKey::Socket(process);
         let Some(underway) = self.underway.get_mut(&key) else { return };
-        let Some(talk) = &mut underway.life.talk else { return };
-        talk.is_over = true;
+        if !underway.life.talks() {
+            return;
+        }
         let texts = ["close".to_owned(), reason.to_owned(), code.to_string()];
         let end = Delivery::Texts(texts.map(String::into_bytes).into());
-        if underway.delivery.is_none() && talk.awaits {
+        if underway.hears() {
+            underway.life.end_talk(None);
             self.hand_to_talk(process, end);
         } else {
-            talk.end = Some(end);
+            underway.life.end_talk(Some(end));
         }
         self.make_ready(key);
     }
@@ -193,17 +178,10 @@ impl Runner {
     /// The delivery that a conversation waits for has arrived.
     fn hand_to_talk(&mut self, process: ProcessId, delivery: Delivery) {
         let Some(underway) = self.underway.get_mut(&RunKey::Socket(process)) else { return };
-        if let Some(mailbox) = underway.life.mailbox {
+        if let Some(mailbox) = underway.life.mailbox() {
             // A letter that arrives now is kept for later.
             self.mail.stop_awaiting(mailbox);
         }
         underway.delivery = Some(delivery);
-    }
-}
-
-impl Talk {
-    /// Whether its client is still connected.
-    pub(super) fn has_client(&self) -> bool {
-        !self.is_over
     }
 }

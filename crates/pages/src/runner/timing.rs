@@ -44,12 +44,11 @@ impl Runner {
     #[inline]
     pub(super) fn note_ran(&mut self, key: RunKey, ran_ns: u64, now_ns: u64) {
         if self.timing.is_on() {
-            let spent = match (self.underway.get_mut(&key), key) {
-                (Some(underway), _) => underway.life.spent.as_mut(),
-                (None, RunKey::Request(process)) => self.timing.of(process),
-                (None, _) => None,
-            };
-            if let Some(spent) = spent {
+            if let Some(underway) = self.underway.get_mut(&key) {
+                underway.life.note_ran(ran_ns, now_ns);
+            } else if let RunKey::Request(process) = key
+                && let Some(spent) = self.timing.of(process)
+            {
                 spent.ran(ran_ns, now_ns);
             }
         }

@@ -133,12 +133,12 @@ impl Runner {
         }
         let underway = self.underway.get_mut(&key)?;
         underway.standing = ProcessState::Called;
-        let has_client = underway.life.talk.as_ref().is_some_and(|talk| talk.has_client());
+        let has_client = underway.life.has_client();
         match key {
             RunKey::Request(process) => Some(process),
             RunKey::Socket(process) if has_client => Some(process),
             RunKey::Socket(_) | RunKey::Spawned(_) => {
-                let family = underway.life.family.as_ref().map(|member| Rc::clone(member.family()));
+                let family = underway.life.family().cloned();
                 let run_result = self.go_on_alone(key, moment, unix_ms);
                 let rest = self.end_site_process(key, &run_result);
                 if let RunResult::Failed(page, Some(mut error)) = run_result
@@ -181,8 +181,7 @@ impl Runner {
             return;
         }
         underway.standing = ProcessState::Ready;
-        let Some(underway) = self.underway.get(&key) else { return };
-        let used_ns = self.engines.spent_by(underway, self.turn.now_ns());
+        let used_ns = underway.spent_ns(self.turn.now_ns());
         self.turn.push(key, underway.life.row, used_ns);
     }
 }

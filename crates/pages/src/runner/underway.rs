@@ -13,7 +13,7 @@ use super::{RunResult, Runner};
 use crate::counts::{PagesReport, RowIndex, WaitingRun};
 use crate::delivery::Delivery;
 use crate::page::Page;
-use crate::process::{Life, Progress, Underway};
+use crate::process::{ITS_TURN, Life, Underway};
 
 impl Runner {
     /// Lets others run first.
@@ -24,7 +24,7 @@ impl Runner {
         mut life: Life,
         delivery: Option<Delivery>,
     ) -> RunResult {
-        life.waits_for = "its turn";
+        life.wait_for(ITS_TURN);
         let _waits = self.keep(key, Underway::new(run, life, 0, delivery));
         self.make_ready(key);
         RunResult::Wait
@@ -32,8 +32,7 @@ impl Runner {
 
     /// A run has used its slice up.
     pub(super) fn end_slice(&mut self, key: RunKey, run: Run, mut life: Life) -> RunResult {
-        life.slices = life.slices.saturating_add(1);
-        let (slices, row) = (life.slices, life.row);
+        let (slices, row) = (life.note_slice(), life.row);
         let run_result = self.yield_turn(key, run, life, None);
         if slices == many_slices(self.turn.slice_ns()) {
             self.remark_on_slices(key, row, slices);
@@ -58,13 +57,13 @@ impl Runner {
     }
 
     /// The run has ended.
-    pub(super) fn end(&mut self, key: RunKey, life: Life) -> Arc<Page> {
-        self.keep_spent(key, life.spent);
+    pub(super) fn end(&mut self, key: RunKey, mut life: Life) -> Arc<Page> {
+        self.keep_spent(key, life.take_spent());
         self.fetches.unwant(key);
         self.listening.end(key);
         self.recording.end(key);
         self.leave_line(key);
-        if let Some(mailbox) = life.mailbox {
+        if let Some(mailbox) = life.mailbox() {
             self.mail.close(mailbox);
         }
         life.page
@@ -99,7 +98,7 @@ impl Runner {
     /// Bytes of a page's answer were sent. When the page continues, its client has read them.
     pub fn note_sent(&mut self, process: ProcessId) {
         if let Some(underway) = self.underway.get_mut(&RunKey::Request(process)) {
-            underway.life.progress = Progress::PartSent;
+            underway.life.note_part_sent();
         }
     }
 
@@ -112,7 +111,7 @@ impl Runner {
     pub fn report(&self) -> PagesReport {
         let waiting = self.underway.values().map(|underway| {
             let held_bytes = self.engines.held_by(underway);
-            WaitingRun::new(underway.life.row, underway.life.budget, held_bytes)
+            WaitingRun::new(underway.life.row, underway.life.budget(), held_bytes)
         });
         let lives = self.underway.values().map(|underway| &underway.life);
         let families = self.engines.held_by_families(lives);

@@ -16,17 +16,17 @@ const PURPOSE: &[u8] = b"velodrome page cookie 1\0";
 /// The same for a site with a name, which follows.
 const PURPOSE_OF_SITE: &[u8] = b"velodrome page cookie of site 1\0";
 
-/// The text that a code signs.
+/// The text that a code signs. Plain data.
 #[derive(Clone, Copy)]
 pub(super) struct Signed<'a> {
     /// The name of the site; empty for the one without. A site does not accept the cookies of another.
-    pub(super) site: &'a [u8],
+    pub(crate) site: &'a [u8],
     /// The name of the cookie.
-    pub(super) name: &'a [u8],
+    pub(crate) name: &'a [u8],
     /// Seconds since 1970.
-    pub(super) expires: u64,
+    pub(crate) expires: u64,
     /// Its value.
-    pub(super) value: &'a [u8],
+    pub(crate) value: &'a [u8],
 }
 
 /// Keys: the first signs, all verify. Engines that share them accept each other's cookies.

@@ -188,7 +188,6 @@ impl PageHost for NoHost {
 mod tests {
     use super::*;
     use crate::engine::ffi::{Lua, MemorySizes};
-    use crate::engine::state::EngineState;
 
     /// Runs Lua code with these parts of the library.
     fn check(names: &[&str], name: &'static CStr, code: &str) {
@@ -258,19 +257,5 @@ mod tests {
     fn printing_in_loops_is_compiled_natively() {
         let names = ["fault", "base", "text", "request", "run", "young", "parts"];
         check(&names, c"=native", include_str!("../library/tests/native.lua"));
-    }
-
-    #[test]
-    fn a_chunk_that_nobody_gives_an_environment_sees_what_pages_see() {
-        let mut state = EngineState::new(EngineSettings::default()).unwrap();
-        let code =
-            "for _, name in ipairs { 'io', 'ffi', 'debug', 'package', 'getfenv', 'dofile' } do
-              assert(_G[name] == nil, name)
-              assert(not pcall(function() return io end))
-            end
-            assert(not pcall(function() leak = 1 end))";
-        // Chunks of the library are compiled without one.
-        let built = state.lua.build(&[(c"=stray", code)], &[], &[], []);
-        assert_eq!(built.err(), None);
     }
 }

@@ -3,34 +3,22 @@
 //! Owns running. Never does I/O, never reads a clock, knows nothing of HTTP beyond a status and
 //! header fields: a [`PageHost`] provides what a page asks for.
 
-mod blame;
 mod call;
 mod collection;
 mod crypto;
-mod ending;
 mod error;
 mod escape;
 mod ffi;
-mod garbage;
 mod host;
 mod keys;
 mod library;
-mod load;
-mod lost;
 mod output;
-mod pool;
 mod report;
-mod review;
 mod run;
 mod seen;
 mod settings;
-mod shown;
-mod spawn;
 mod state;
-mod stranger;
 mod tag;
-mod tune;
-mod usage;
 mod utf8;
 
 pub use call::{AnswerForm, Arguments, CallNumber, Carries, HostCall};
@@ -44,6 +32,4 @@ pub use keys::Keys;
 pub use output::{Author, PageOutput, PassedOn};
 pub use run::{CallResult, Handler, MemoryAccount, Purpose, Run, WaitReply};
 pub use settings::{Code, EngineRole, EngineSettings, Sessions};
-pub use state::EngineState;
-pub use stranger::{Stranger, Use};
-pub use usage::EngineUsage;
+pub use state::{EngineState, EngineUsage, Stranger, Use};

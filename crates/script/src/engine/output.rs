@@ -37,7 +37,7 @@ pub struct PageOutput {
     /// The author of the answer.
     pub author: Author,
     /// Names and values of the fields that the page set, one per line. Neither contains a line end.
-    pub(super) fields: Vec<u8>,
+    fields: Vec<u8>,
 }
 
 impl PageOutput {

@@ -2,28 +2,52 @@
 //!
 //! Owns the handles. Never runs anything: the state does.
 
+mod steps;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::engine::call::{Arguments, CallNumber};
-use crate::engine::error::ScriptError;
-use crate::engine::ffi::{AccountNumber, Coroutine, Meter, Reference, Resumed};
+use crate::engine::error::{ScriptError, TracebackFrame};
+use crate::engine::ffi::{AccountNumber, Coroutine, Lua, Meter, Reference, Resumed};
+use crate::engine::report;
 use crate::engine::seen::Seen;
+use crate::limits;
 
 /// References that dropped handles leave behind; the state removes them at its next call.
 #[derive(Default)]
 pub(super) struct Leftovers {
-    pub(super) coroutines: Vec<Coroutine>,
-    pub(super) references: Vec<Reference>,
-    pub(super) accounts: Vec<AccountNumber>,
+    coroutines: Vec<Coroutine>,
+    references: Vec<Reference>,
+    accounts: Vec<AccountNumber>,
     /// Bytes held by runs that have ended since the last garbage collection.
-    pub(super) held: u64,
+    held: u64,
 }
 
 impl Leftovers {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.coroutines.is_empty() && self.references.is_empty() && self.accounts.is_empty()
+    }
+
+    /// Bytes held by runs that have ended since the last garbage collection.
+    pub(super) fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// A garbage collection has ended.
+    pub(super) fn note_collected(&mut self) {
+        self.held = 0;
+    }
+
+    /// Removes a limited amount of them from their state.
+    pub(super) fn release_some(&mut self, lua: &mut Lua) {
+        let left = self.coroutines.len().saturating_sub(limits::SWEPT_AT_ONCE);
+        self.coroutines.drain(left..).for_each(|coroutine| lua.drop_coroutine(coroutine));
+        self.references.drain(..).for_each(|reference| lua.release(&reference));
+        for account in std::mem::take(&mut self.accounts) {
+            self.held += lua.ledger().close(account);
+        }
     }
 }
 
@@ -32,23 +56,37 @@ pub(super) type Bin = Rc<RefCell<Leftovers>>;
 
 /// A loaded page. Dropping it releases its code; running pages keep what they need.
 pub struct Handler {
-    pub(super) reference: Option<Reference>,
-    pub(super) name: Rc<str>,
-    pub(super) bin: Bin,
+    function: Reference,
+    name: Rc<str>,
+    bin: Bin,
 }
 
 impl Handler {
+    pub(super) fn new(function: Reference, name: Rc<str>, bin: &Bin) -> Self {
+        Self { function, name, bin: Rc::clone(bin) }
+    }
+
     /// The name under which it was loaded.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Its function, in the state with this bin.
+    pub(super) fn function_in(&self, bin: &Bin) -> &Reference {
+        assert!(Rc::ptr_eq(bin, &self.bin), "a page runs in the engine that loaded it");
+        &self.function
+    }
+
+    /// A run of it, with a coroutine of its state.
+    pub(super) fn run(&self, coroutine: Coroutine, memory: MemoryBudget) -> Run {
+        Run::new(coroutine, Rc::clone(&self.name), memory, &self.bin)
     }
 }
 
 impl Drop for Handler {
     fn drop(&mut self) {
-        if let Some(reference) = self.reference.take() {
-            self.bin.borrow_mut().references.push(reference);
-        }
+        let function = std::mem::replace(&mut self.function, Reference::NOTHING);
+        self.bin.borrow_mut().references.push(function);
     }
 }
 
@@ -65,8 +103,20 @@ pub enum Purpose {
 
 /// The shared memory account of several runs. It is closed when the last of them has ended.
 pub struct MemoryAccount {
-    pub(super) number: AccountNumber,
-    pub(super) bin: Bin,
+    number: AccountNumber,
+    bin: Bin,
+}
+
+impl MemoryAccount {
+    pub(super) fn new(number: AccountNumber, bin: &Bin) -> Self {
+        Self { number, bin: Rc::clone(bin) }
+    }
+
+    /// Its number, in the state with this bin.
+    pub(super) fn number_in(&self, bin: &Bin) -> AccountNumber {
+        assert!(Rc::ptr_eq(bin, &self.bin), "a process runs in the engine of its account");
+        self.number
+    }
 }
 
 impl Drop for MemoryAccount {
@@ -77,33 +127,33 @@ impl Drop for MemoryAccount {
 
 /// A suspended page. Dropping it cancels the page.
 pub struct Run {
-    pub(super) coroutine: Option<Coroutine>,
-    pub(super) name: Rc<str>,
+    coroutine: Option<Coroutine>,
+    name: Rc<str>,
     /// Nanoseconds of its CPU budget that it has used.
-    pub(super) spent_ns: u64,
+    spent_ns: u64,
     /// Values on its stack that its first resume passes.
-    pub(super) first_values: i32,
+    first_values: i32,
     /// Where its last slice ended.
-    pub(super) seen: Option<Box<Seen>>,
+    seen: Option<Box<Seen>>,
     /// The meter of its memory.
-    pub(super) meter: Meter,
+    meter: Meter,
     /// The account it shares with others, if any.
-    pub(super) account: Option<Rc<MemoryAccount>>,
+    account: Option<Rc<MemoryAccount>>,
     /// Bytes held above which it is reviewed.
-    pub(super) review_above: u64,
+    review_above: u64,
     /// The current review, if it may hold too much.
-    pub(super) review: Option<Review>,
-    pub(super) bin: Bin,
+    review: Option<Review>,
+    bin: Bin,
 }
 
 /// A review of what a run really holds: the run is suspended, and garbage is collected until everything that was
-/// garbage when the review began has been freed.
+/// garbage when the review began has been freed. Plain data.
 #[derive(Clone, Copy)]
 pub(super) struct Review {
     /// The cycle at whose end all that garbage is freed.
-    pub(super) until: u64,
+    pub(crate) until: u64,
     /// How the run returned before the review.
-    pub(super) outcome: Resumed,
+    pub(crate) outcome: Resumed,
 }
 
 /// The memory that a run may hold.
@@ -143,6 +193,17 @@ impl Run {
         }
     }
 
+    /// The same with values on its stack that its first resume passes.
+    pub(super) fn passing(mut self, first_values: i32) -> Self {
+        self.first_values = first_values;
+        self
+    }
+
+    /// Whether it is of the state with this bin.
+    pub(super) fn is_of(&self, bin: &Bin) -> bool {
+        Rc::ptr_eq(&self.bin, bin)
+    }
+
     /// The name of the page.
     pub fn page(&self) -> &str {
         &self.name
@@ -150,7 +211,16 @@ impl Run {
 
     /// The arguments of the call that it waits for.
     pub fn arguments(&self) -> Arguments<'_> {
-        Arguments::of(self.coroutine.as_ref().expect("a run has its coroutine between calls"))
+        Arguments::of(self.coroutine())
+    }
+
+    /// The calls that led to where it is, innermost first.
+    pub fn calls(&self) -> Vec<TracebackFrame> {
+        report::calls(self.coroutine().stack())
+    }
+
+    fn coroutine(&self) -> &Coroutine {
+        self.coroutine.as_ref().expect("a run has its coroutine between calls")
     }
 
     /// The host has read the arguments of the call. Until then they are kept, at most until the run continues.
@@ -164,6 +234,21 @@ impl Run {
     /// Renews its CPU budget.
     pub fn renew_budget(&mut self) {
         self.spent_ns = 0;
+    }
+
+    /// Nanoseconds of its CPU budget that it has used.
+    pub fn spent_ns(&self) -> u64 {
+        self.spent_ns
+    }
+
+    /// Charges further nanoseconds: what it costs its caller.
+    pub fn charge(&mut self, ns: u64) {
+        self.spent_ns = self.spent_ns.saturating_add(ns);
+    }
+
+    /// Sets the nanoseconds used, if it lives long or shares its budget with others.
+    pub fn set_spent(&mut self, spent_ns: u64) {
+        self.spent_ns = spent_ns;
     }
 }
 

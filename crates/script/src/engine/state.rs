@@ -3,64 +3,76 @@
 //! Owns the life of runs, from a coroutine of the pool back into it. Never decides when a run
 //! continues.
 
-use std::rc::Rc;
+mod blame;
+mod ending;
+mod garbage;
+mod load;
+mod lost;
+mod pool;
+mod review;
+mod shown;
+mod spawn;
+mod stranger;
+mod tune;
+mod usage;
+
+pub use stranger::{Stranger, Use};
+pub use usage::EngineUsage;
+
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use crate::engine::call::{CallNumber, Carries, HostCall};
 use crate::engine::collection::Collection;
 use crate::engine::error::{EngineError, Fault, ScriptError};
-use crate::engine::ffi::{
-    CallFault, Coroutine, Lua, MemorySizes, Meter, NativeCode, Reference, Resumed,
-};
+use crate::engine::ffi::{CallFault, Coroutine, Lua, MemorySizes, NativeCode, Reference, Resumed};
 use crate::engine::host::PageHost;
 use crate::engine::keys::Keys;
 use crate::engine::library;
 use crate::engine::output::PageOutput;
 use crate::engine::report;
 use crate::engine::run::{Bin, CallResult, Handler, MemoryBudget, Review, Run, WaitReply};
-use crate::engine::seen::Seen;
 use crate::engine::settings::{Code, EngineSettings};
 use crate::engine::tag::{self, DONE, EXIT};
 use crate::limits;
 
 /// The library's values that the engine keeps.
-pub(super) struct Kept {
-    pub(super) body: Reference,
-    pub(super) environment: Reference,
-    pub(super) modules: Reference,
-    pub(super) adopt: Reference,
-    pub(super) withdraw: Reference,
-    pub(super) lead: Reference,
-    pub(super) refuse: Reference,
-    pub(super) strangers: Reference,
-    pub(super) globals: Reference,
-    pub(super) lost: Reference,
-    pub(super) blamed: Reference,
+struct Kept {
+    body: Reference,
+    environment: Reference,
+    modules: Reference,
+    adopt: Reference,
+    withdraw: Reference,
+    lead: Reference,
+    refuse: Reference,
+    strangers: Reference,
+    globals: Reference,
+    lost: Reference,
+    blamed: Reference,
 }
 
 /// An engine. It belongs to the thread that created it.
 pub struct EngineState {
-    pub(super) lua: Lua,
-    pub(super) kept: Kept,
-    pub(super) idle: Vec<Coroutine>,
-    pub(super) bin: Bin,
+    lua: Lua,
+    kept: Kept,
+    idle: Vec<Coroutine>,
+    bin: Bin,
     /// Nanoseconds of one resume beyond which a run is ended.
-    pub(super) uninterrupted_ns: u64,
+    uninterrupted_ns: u64,
     /// Nanoseconds of all runs together.
-    pub(super) used_ns: u64,
-    pub(super) cpu_budget: Duration,
-    pub(super) collection: Collection,
+    used_ns: u64,
+    cpu_budget: Duration,
+    collection: Collection,
     /// Bytes that one run may hold.
-    pub(super) run_bound: u64,
+    run_bound: u64,
     /// The calls that pages can wait for.
     calls: &'static [HostCall],
     /// Bytes of the largest block of a table.
     table_bytes: usize,
     /// Bytes that all runs have allocated.
-    pub(super) allocated: u64,
+    allocated: u64,
     /// Bytes that the run of the last call held at its end.
-    pub(super) held: u64,
+    held: u64,
 }
 
 impl EngineState {
@@ -132,7 +144,7 @@ impl EngineState {
         if library::IS_PROVEN.load(Relaxed) {
             return Ok(());
         }
-        let bytes = self.lua.memory_bound();
+        let bytes = self.lua.memory().whole();
         let fault = |error: Box<ScriptError>| match error.fault {
             Fault::Memory => EngineError::Memory { bytes },
             _ => EngineError::Library(error.to_string()),
@@ -183,17 +195,15 @@ impl EngineState {
         host: &mut dyn PageHost,
         output: &mut PageOutput,
     ) -> CallResult {
-        assert!(Rc::ptr_eq(&self.bin, &page.bin), "a page runs in the engine that loaded it");
+        let function = page.function_in(&self.bin);
         self.sweep();
         self.held = 0;
-        let Some(reference) = &page.reference else { return CallResult::Done };
-        let mut coroutine = match self.take_coroutine(&page.name) {
+        let mut coroutine = match self.take_coroutine(page.name()) {
             Ok(coroutine) => coroutine,
             Err(error) => return CallResult::Failed(error),
         };
-        self.lua.pass(&mut coroutine, reference);
-        let name = page.name.clone();
-        let run = Run::new(coroutine, name, MemoryBudget::Bytes(self.run_bound), &self.bin);
+        self.lua.pass(&mut coroutine, function);
+        let run = page.run(coroutine, MemoryBudget::Bytes(self.run_bound));
         self.go_on(run, 1, host, output)
     }
 
@@ -206,58 +216,17 @@ impl EngineState {
         host: &mut dyn PageHost,
         output: &mut PageOutput,
     ) -> CallResult {
-        assert!(Rc::ptr_eq(&self.bin, &run.bin), "a run goes on in the engine that started it");
+        assert!(run.is_of(&self.bin), "a run goes on in the engine that started it");
         self.sweep();
         self.held = 0;
-        debug_assert!(
-            run.review.is_none() || reply == WaitReply::Nothing,
-            "it was said to be sliced"
-        );
-        run.forget_arguments();
-        let before = run.meter.allocated();
-        let passed = match &mut run.coroutine {
-            Some(coroutine) => self.pass_reply(coroutine, reply, &mut run.meter),
-            None => None,
+        let before = run.allocated();
+        let passed = run.pass_reply(&mut self.lua, reply);
+        self.allocated += run.allocated() - before;
+        let Some(passed) = passed else {
+            self.note_refused();
+            return CallResult::Failed(report::out_of_memory(run.page()));
         };
-        self.allocated += run.meter.allocated() - before;
-        match passed {
-            Some(passed) => {
-                let first_values = std::mem::take(&mut run.first_values);
-                self.go_on(run, first_values + passed, host, output)
-            }
-            None => {
-                self.note_refused();
-                CallResult::Failed(report::out_of_memory(&run.name))
-            }
-        }
-    }
-
-    /// Passes the reply to a wait: a failure or nil, then the values. Returns how many values that are; `None` without
-    /// memory.
-    fn pass_reply(
-        &mut self,
-        coroutine: &mut Coroutine,
-        reply: WaitReply<'_>,
-        meter: &mut Meter,
-    ) -> Option<i32> {
-        if reply != WaitReply::Nothing && !self.lua.has_room(coroutine) {
-            return None;
-        }
-        match reply {
-            WaitReply::Nothing => Some(0),
-            WaitReply::Failed(text) => {
-                self.lua.pass_charged(coroutine, text.as_bytes(), meter).then_some(1)
-            }
-            WaitReply::Texts(texts) => {
-                debug_assert!(texts.len() <= limits::REPLY_TEXTS, "there is room on the stack");
-                self.lua.pass_nil(coroutine);
-                let mut passed = 1;
-                for text in texts {
-                    passed += self.lua.pass_charged(coroutine, text, meter).then_some(1)?;
-                }
-                Some(passed)
-            }
-        }
+        self.go_on(run, passed, host, output)
     }
 
     fn go_on(
@@ -267,7 +236,7 @@ impl EngineState {
         host: &mut dyn PageHost,
         output: &mut PageOutput,
     ) -> CallResult {
-        let advanced = match run.review {
+        let advanced = match run.review() {
             None => self.advance(&mut run, passed, host),
             Some(review) => self.review(&mut run, review),
         };
@@ -281,16 +250,17 @@ impl EngineState {
             _ => 0,
         };
         let is_done = matches!(tag, DONE | EXIT);
-        if self.held > run.review_above && !is_done && run.review.is_none() {
-            run.review = Some(Review { until: self.collection.next_until(), outcome });
+        if !is_done {
+            let review = Review { until: self.collection.next_until(), outcome };
+            run.review_if_large(self.held, review);
         }
-        if outcome == Resumed::Sliced || run.review.is_some() {
-            run.coroutine = Some(coroutine);
+        if outcome == Resumed::Sliced || run.review().is_some() {
+            run.keep_coroutine(coroutine);
             return CallResult::Sliced(run);
         }
         if !is_done && self.is_out_of_time(&run) {
             // A run that waits before each slice ends uses up its time too.
-            let error = report::out_of_time(&run.name, coroutine.stack(), self.cpu_budget);
+            let error = report::out_of_time(run.page(), coroutine.stack(), self.cpu_budget);
             self.lua.drop_coroutine(coroutine);
             return CallResult::Failed(error);
         }
@@ -301,7 +271,7 @@ impl EngineState {
                 if self.calls[number.index()].carries == Carries::Output {
                     output.take(&coroutine);
                 }
-                run.coroutine = Some(coroutine);
+                run.keep_coroutine(coroutine);
                 CallResult::Waits(run, number)
             }
         }
@@ -309,43 +279,48 @@ impl EngineState {
 
     /// Resumes a run once. If it returns, it has yielded, or its slice ended with time left; everything else is an
     /// error, and its coroutine is gone.
-    pub(super) fn advance(
+    fn advance(
         &mut self,
         run: &mut Run,
         passed: i32,
         host: &mut dyn PageHost,
     ) -> Result<(Coroutine, Resumed), Box<ScriptError>> {
-        let mut coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
-        let before = run.meter.allocated();
-        let (outcome, ticks) = self.lua.resume(&mut coroutine, passed, host, &mut run.meter);
-        self.allocated += run.meter.allocated() - before;
-        self.held = self.lua.held(&run.meter);
+        let mut coroutine = run.take_coroutine();
+        let before = run.allocated();
+        let (outcome, ticks) = run.resume(&mut self.lua, &mut coroutine, passed, host);
+        self.allocated += run.allocated() - before;
+        self.held = run.held(&self.lua);
         self.use_ticks(run, ticks);
         let error = match outcome {
             Resumed::Yielded | Resumed::Sliced
                 if self.nanoseconds_of(ticks) > self.uninterrupted_ns =>
             {
-                report::stalled(&run.name, coroutine.stack())
+                report::stalled(run.page(), coroutine.stack())
             }
             Resumed::Yielded => return Ok((coroutine, outcome)),
             Resumed::Sliced if !self.is_out_of_time(run) => {
-                run.seen = Seen::of(coroutine.stack());
+                run.note_sliced(coroutine.stack());
                 return Ok((coroutine, outcome));
             }
-            Resumed::Sliced => report::out_of_time(&run.name, coroutine.stack(), self.cpu_budget),
-            Resumed::Stalled => report::stalled(&run.name, coroutine.stack()),
+            Resumed::Sliced => report::out_of_time(run.page(), coroutine.stack(), self.cpu_budget),
+            Resumed::Stalled => report::stalled(run.page(), coroutine.stack()),
             Resumed::Raised => {
                 let message = self.message_of(run, &mut coroutine, host);
                 let fault = self.fault_of(&coroutine, &message);
-                report::raised(fault, &run.name, coroutine.stack(), &self.lost(&coroutine), message)
+                report::raised(
+                    fault,
+                    run.page(),
+                    coroutine.stack(),
+                    &self.lost(&coroutine),
+                    message,
+                )
             }
             Resumed::OutOfMemory => {
-                let seen = run.seen.as_deref();
-                let largest = self.lua.was_table_refused().then_some(self.table_bytes);
+                let largest = self.lua.memory().was_table_refused().then_some(self.table_bytes);
                 if largest.is_none() {
                     self.note_refused();
                 }
-                report::out_of_memory_at(&run.name, coroutine.stack(), seen, largest)
+                report::out_of_memory_at(run.page(), coroutine.stack(), run.seen(), largest)
             }
         };
         self.lua.drop_coroutine(coroutine);
@@ -358,7 +333,7 @@ fn open(settings: &EngineSettings) -> Result<Lua, EngineError> {
     let sizes = MemorySizes { whole: settings.memory_bytes, table: settings.table_bytes };
     let opened = Lua::open(sizes, limits::SLICE).map_err(EngineError::Timer)?;
     let mut lua = opened.ok_or(EngineError::Memory { bytes: settings.memory_bytes })?;
-    if !lua.can_refuse_memory() {
+    if !lua.memory().knows_running() {
         return Err(EngineError::UnknownStacks);
     }
     if settings.code == Code::Bytecode {

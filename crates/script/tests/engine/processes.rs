@@ -195,7 +195,7 @@ fn the_budget_of_a_process_is_used_up_as_its_host_says() {
             Step::Sliced(run) => process_engine.resume(run),
             Step::Waits(mut run, _) => {
                 waits += 1;
-                process_engine.stage.state.set_spent(&mut run, 0);
+                run.set_spent(0);
                 process_engine.resume(run)
             }
             Step::Done => break,
@@ -205,8 +205,8 @@ fn the_budget_of_a_process_is_used_up_as_its_host_says() {
     assert_eq!(waits, 60);
     let (_parent, mut child) =
         spawned(&mut stage, &mut process_engine, "spawn(function() sleep(1) end)");
-    process_engine.stage.state.set_spent(&mut child, 251_000_000);
-    assert!(process_engine.stage.state.spent_by(&child) > 250_000_000);
+    child.set_spent(251_000_000);
+    assert!(child.spent_ns() > 250_000_000);
     let Step::Failed(error) = process_engine.resume(child) else {
         panic!("all was spent, by others")
     };

@@ -9,7 +9,6 @@ use std::ptr;
 use mlua_sys as api;
 use mlua_sys::lua_State;
 
-use crate::engine::ffi::context::Cycle;
 use crate::engine::ffi::inside::Inside;
 
 impl Inside {
@@ -42,25 +41,50 @@ impl Inside {
     }
 }
 
-/// Leaves an object for the collector, which reports when it has collected it.
-///
-/// # Safety
-/// The cell outlives the state.
-pub(super) unsafe fn watch_cycle(inside: Inside, cycle: &Cell<Cycle>) {
-    cycle.set(Cycle::Watched);
-    inside.push_object();
-    inside.push_table(0, 1);
-    inside.push_pointer(ptr::from_ref(cycle).cast_mut().cast());
-    // SAFETY: it takes any arguments, and the caller guarantees that its upvalue stays valid.
-    unsafe { inside.close_over(on_cycle, 1) };
-    inside.set_field(-2, c"__gc");
-    inside.set_metatable(-2);
-    inside.drop_top(1);
+/// The state of the collector's current cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Cycle {
+    /// Not watched.
+    #[default]
+    Unwatched,
+    /// An object waits to be collected, at the end of its cycle.
+    Watched,
+    /// It was collected.
+    Over,
+}
+
+/// Counts the cycles of the collector.
+#[derive(Debug, Default)]
+pub(super) struct Cycles(Cell<Cycle>);
+
+impl Cycles {
+    /// Leaves an object for the collector, which reports when it has collected it; nothing if one is there.
+    ///
+    /// # Safety
+    /// This value outlives the state.
+    pub(super) unsafe fn watch(&self, inside: Inside) {
+        if self.0.replace(Cycle::Watched) == Cycle::Watched {
+            return;
+        }
+        inside.push_object();
+        inside.push_table(0, 1);
+        inside.push_pointer(ptr::from_ref(&self.0).cast_mut().cast());
+        // SAFETY: it takes any arguments, and the caller guarantees that its upvalue stays valid.
+        unsafe { inside.close_over(on_cycle, 1) };
+        inside.set_field(-2, c"__gc");
+        inside.set_metatable(-2);
+        inside.drop_top(1);
+    }
+
+    /// Whether a cycle has ended since one was last watched.
+    pub(super) fn is_over(&self) -> bool {
+        self.0.get() == Cycle::Over
+    }
 }
 
 /// Called by the collector at the end of a cycle, with the object it has collected.
 unsafe extern "C-unwind" fn on_cycle(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua called us: it has what `watch_cycle` gave along. The context cannot be asked for: at the end of a
+    // SAFETY: Lua called us: it has what `watch` gave along. The context cannot be asked for: at the end of a
     // state it is not its allocator's any more.
     let cycle = unsafe { api::lua_touserdata(state, api::lua_upvalueindex(1)) };
     // SAFETY: it is of the context, which outlives the state.

@@ -1,50 +1,21 @@
 //! The Rust side of one Lua state: its memory account, its current host, its tick.
 //!
-//! Owns the cells that native functions, the allocator and the signal handler read. Never calls
-//! Lua.
+//! Owns the account that the allocator keeps. Never calls Lua.
 
-use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
 
 use mlua_sys as api;
 use mlua_sys::lua_State;
 
+use crate::engine::ffi::collector::Cycles;
 use crate::engine::ffi::innards::Running;
 use crate::engine::ffi::ledger::{Block, Ledger, Meter};
+use crate::engine::ffi::lending::CurrentHost;
 use crate::engine::ffi::pieces::Pieces;
-use crate::engine::host::{HostAnswer, PageHost};
-use crate::engine::keys::Keys;
+use crate::engine::ffi::tick::Watch;
 use crate::limits;
-
-/// The state that runs on a thread, as the handler and the hook know it. All accesses are on one thread, but the
-/// handler may run between any two instructions.
-///
-/// Invariant: the state is open while the watch is used.
-pub(super) struct Watch {
-    pub(super) state: AtomicPtr<lua_State>,
-    /// Half its slice.
-    pub(super) period_ns: AtomicU64,
-    /// The number of the current resume.
-    pub(super) resumes: AtomicU32,
-    /// The number that the last tick saw.
-    pub(super) seen: AtomicU32,
-    /// Half slices within the current resume, sampled.
-    pub(super) ticks: AtomicU32,
-    /// Whether Lua's hook was set within the current resume.
-    pub(super) hooked: AtomicBool,
-    /// Ticks since the slice ended.
-    pub(super) overdue: AtomicU32,
-    /// Whether Lua's compiler is working.
-    pub(super) compiling: AtomicBool,
-    /// Whether an error was raised because the page could not be interrupted otherwise.
-    pub(super) stalled: AtomicBool,
-}
-
-/// A host without its lifetime.
-pub(super) type HostPart = NonNull<dyn PageHost>;
 
 /// Bytes of an upvalue (`GCupval` in lj_obj.h).
 const UPVALUE_SIZE: usize = 48;
@@ -52,7 +23,7 @@ const UPVALUE_SIZE: usize = 48;
 const UPVALUES_MAX: usize = 60;
 
 /// The memory account of a state.
-pub(super) struct Memory {
+pub(in crate::engine) struct Memory {
     used: Cell<usize>,
     /// The current limit: less than the whole if a running page holds much.
     bound: Cell<usize>,
@@ -70,25 +41,31 @@ pub(super) struct Memory {
     running: Cell<Option<Running>>,
     allocator: Cell<Option<(api::lua_Alloc, *mut c_void)>>,
     /// Which run the memory belongs to.
-    pub(super) ledger: Ledger,
+    ledger: Ledger,
 }
 
 impl Memory {
-    pub(super) fn used(&self) -> usize {
+    pub(in crate::engine) fn used(&self) -> usize {
         self.used.get()
     }
 
+    #[cfg(test)]
     pub(super) fn bound(&self) -> usize {
         self.bound.get()
     }
 
     /// Bytes in total.
-    pub(super) fn whole(&self) -> usize {
+    pub(in crate::engine) fn whole(&self) -> usize {
         self.whole.get()
     }
 
+    /// Which run the memory belongs to.
+    pub(super) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     /// Whether the last block that was refused was that of a table.
-    pub(super) fn was_table_refused(&self) -> bool {
+    pub(in crate::engine) fn was_table_refused(&self) -> bool {
         self.table_refused.get()
     }
 
@@ -137,7 +114,7 @@ impl Memory {
         self.running.set(Some(running));
     }
 
-    pub(super) fn knows_running(&self) -> bool {
+    pub(in crate::engine) fn knows_running(&self) -> bool {
         self.running.get().is_some()
     }
 
@@ -152,24 +129,27 @@ impl Memory {
     }
 
     /// Sets the number of bytes in total, while no run goes on.
-    pub(super) fn set_whole(&self, bytes: usize) {
+    pub(in crate::engine) fn set_whole(&self, bytes: usize) {
         self.whole.set(bytes);
         self.bound.set(bytes);
     }
 
-    /// Sets the limit. Existing allocations stay.
-    pub(super) fn set_bound(&self, bytes: usize) {
-        self.bound.set(bytes);
+    /// Does work to which no limit applies.
+    pub(super) fn unbounded<T>(&self, work: impl FnOnce() -> T) -> T {
+        let bound = self.bound.replace(usize::MAX);
+        let done = work();
+        self.bound.set(bound);
+        done
     }
 }
 
-/// Sizes of a state's memory.
+/// Sizes of a state's memory. Plain data.
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct MemorySizes {
     /// Bytes in total.
-    pub(in crate::engine) whole: usize,
+    pub(crate) whole: usize,
     /// Bytes of the largest block of a table.
-    pub(in crate::engine) table: usize,
+    pub(crate) table: usize,
 }
 
 /// Whether a block of this size may belong to a table. A table's fields take 24 bytes each, in a power of two; its
@@ -180,48 +160,14 @@ fn is_block_of_table(size: usize) -> bool {
         || size.is_multiple_of(8) && (size / 8 - 1).is_power_of_two()
 }
 
-/// The state of the collector's current cycle, for counting cycles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Cycle {
-    /// Not watched.
-    #[default]
-    Unwatched,
-    /// An object waits to be collected, at the end of its cycle.
-    Watched,
-    /// It was collected.
-    Over,
-}
-
-/// The work of the compiler so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::engine) struct Traces {
-    /// Pieces of native code.
-    pub(in crate::engine) made: u64,
-    /// Attempts that it aborted.
-    pub(in crate::engine) aborted: u64,
-}
-
-/// The cells of one state. Its address does not change while the state is open.
+/// The parts of one state, each of which owns its cells. Its address does not change while the state is open. Plain
+/// data.
 pub(super) struct Context {
-    pub(super) memory: Memory,
-    /// The host of the current run.
-    pub(super) host: Cell<Option<HostPart>>,
-    /// Whether the collector has ended a cycle since it was last asked.
-    pub(super) cycle: Cell<Cycle>,
-    /// The coroutine that last continued; only its address matters.
-    pub(super) current: Cell<*mut lua_State>,
-    /// The panic of a host, until the run has returned.
-    pub(super) panic: RefCell<Option<Box<dyn Any + Send>>>,
-    /// The last answer of a host; kept to reuse its memory.
-    pub(super) answer: RefCell<HostAnswer>,
-    /// The keys that sign cookies.
-    pub(super) keys: RefCell<Keys>,
-    pub(super) watch: Watch,
-    pub(super) traces: Cell<Traces>,
-    pub(super) pieces: Pieces,
-    /// Allocations, any of which may raise, while a cell was held.
-    #[cfg(test)]
-    pub(super) held: Cell<u32>,
+    pub(crate) memory: Memory,
+    pub(crate) host: CurrentHost,
+    pub(crate) cycles: Cycles,
+    pub(crate) watch: Watch,
+    pub(crate) pieces: Pieces,
 }
 
 impl Context {
@@ -242,28 +188,12 @@ impl Context {
                 allocator: Cell::new(None),
                 ledger: Ledger::default(),
             },
-            host: Cell::new(None),
-            cycle: Cell::default(),
-            current: Cell::new(ptr::null_mut()),
-            panic: RefCell::new(None),
-            answer: RefCell::default(),
-            keys: RefCell::default(),
+            host: CurrentHost::default(),
+            cycles: Cycles::default(),
             // SAFETY: the caller guarantees it.
             watch: unsafe { Watch::new(state) },
-            traces: Cell::default(),
             pieces: Pieces::default(),
-            #[cfg(test)]
-            held: Cell::new(0),
         }
-    }
-
-    #[cfg(test)]
-    fn note_allocation(&self) {
-        let Self { answer, keys, panic, .. } = self;
-        let is_held = answer.try_borrow_mut().is_err()
-            || keys.try_borrow_mut().is_err()
-            || panic.try_borrow_mut().is_err();
-        self.held.set(self.held.get() + u32::from(is_held));
     }
 
     /// The context of a state, from any of its coroutines.
@@ -338,7 +268,7 @@ unsafe extern "C" fn account(
         return result;
     }
     #[cfg(test)]
-    context.note_allocation();
+    context.host.note_allocation();
     let used = memory.used.get().saturating_add(after - before);
     if memory.is_refused(used, after) {
         return memory.refuse();

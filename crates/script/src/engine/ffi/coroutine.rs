@@ -18,7 +18,7 @@ pub(super) type Openness = Rc<Cell<bool>>;
 pub(in crate::engine) struct Coroutine {
     /// Invariant: of the state of `openness`, and kept alive by `reference` as long as that is open.
     slots: Slots,
-    pub(super) reference: Reference,
+    reference: Reference,
     openness: Openness,
 }
 
@@ -43,6 +43,11 @@ impl Coroutine {
     pub(in crate::engine) fn truncate(&mut self, count: c_int) {
         assert!(self.openness.get(), "the state of a coroutine is open");
         self.slots.truncate(count);
+    }
+
+    /// What keeps it alive.
+    pub(super) fn reference(&self) -> &Reference {
+        &self.reference
     }
 
     /// Its stack, to be changed by the state that it belongs to.

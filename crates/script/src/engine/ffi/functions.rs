@@ -11,13 +11,14 @@ use mlua_sys::lua_State;
 
 use crate::engine::escape;
 use crate::engine::ffi::address::{piece, place_of};
-use crate::engine::ffi::called::{Called, called_with, push_answered, with_host};
-use crate::engine::ffi::context::{Context, Traces};
+use crate::engine::ffi::called::{Called, called_with};
+use crate::engine::ffi::context::Context;
 use crate::engine::ffi::inside::Inside;
+use crate::engine::ffi::lending::CurrentHost;
 use crate::engine::ffi::slots::Type;
 use crate::engine::ffi::{crypto, native, records, utf8};
-use crate::engine::host::{PageLogLevel, PublishedValue, RequestPart, Shape};
-use crate::engine::keys::Signed;
+use crate::engine::host::{HostAnswer, PageHost, PageLogLevel, PublishedValue, RequestPart, Shape};
+use crate::engine::keys::{Keys, Signed};
 use crate::limits;
 
 /// Puts the native functions into the table on top of the stack.
@@ -72,19 +73,14 @@ pub(super) fn watch_compiler(inside: Inside) {
 unsafe extern "C-unwind" fn on_compiler(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let Called { inside, arguments, context } = unsafe { called_with(state) };
-    let Context { watch, traces, pieces, memory, .. } = context;
-    let Traces { made, aborted } = traces.get();
-    match arguments.bytes_at(1) {
-        Some(b"start") => {
-            watch.on_compiler_begun();
-            native::on_begun(inside, arguments, pieces, memory);
-            return 0;
-        }
-        Some(b"stop") => traces.set(Traces { made: made + 1, aborted }),
-        Some(b"abort") => traces.set(Traces { made, aborted: aborted + 1 }),
-        _ => {}
+    let Context { watch, pieces, memory, .. } = context;
+    if arguments.bytes_at(1) == Some(b"start") {
+        watch.on_compiler_begun();
+        native::on_begun(inside, arguments, pieces, memory);
+    } else {
+        pieces.end(arguments.bytes_at(1));
+        watch.on_compiler_ended();
     }
-    watch.on_compiler_ended();
     0
 }
 
@@ -94,30 +90,24 @@ unsafe extern "C-unwind" fn ask(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let Called { inside, arguments, context } = unsafe { called_with(state) };
     let Some(part) = RequestPart::of_number(arguments.number_at(1)) else { return 0 };
-    let mut answer = context.answer.borrow_mut();
-    answer.clear();
-    let is_answered = with_host(context, |host| host.request(part, &mut answer));
-    let is_refused = is_answered.is_none() || answer.shape() == Shape::Refused;
-    drop(answer);
-    if is_refused {
+    let asked = context.host.ask(|host, answer| host.request(part, answer));
+    if asked.is_none() || context.host.answered(HostAnswer::shape) == Shape::Refused {
         inside.raise("there is no request here");
     }
-    push_answer(inside, context)
+    push_answer(inside, &context.host)
 }
 
 /// Pushes the host's answer.
-fn push_answer(inside: Inside, context: &Context) -> c_int {
-    // Not in the `match`, which would hold the cell to its end.
-    let shape = context.answer.borrow().shape();
-    match shape {
+fn push_answer(inside: Inside, host: &CurrentHost) -> c_int {
+    match host.answered(HostAnswer::shape) {
         Shape::Nothing | Shape::Refused => return 0,
         Shape::Text => {
-            push_answered(inside, context, |answer| answer.text_bytes());
+            host.push(inside, HostAnswer::text_bytes);
             return 1;
         }
         Shape::Fields => {}
     }
-    let count = context.answer.borrow().field_count();
+    let count = host.answered(HostAnswer::field_count);
     if count > limits::FIELDS_MAX {
         inside.push_nil();
         inside.push_number(limits::FIELDS_MAX as f64);
@@ -125,8 +115,8 @@ fn push_answer(inside: Inside, context: &Context) -> c_int {
     }
     inside.push_table(0, c_int::try_from(count).unwrap_or(0));
     for index in 0..count {
-        push_answered(inside, context, |answer| answer.name_at(index));
-        push_answered(inside, context, |answer| answer.value_at(index));
+        host.push(inside, |answer| answer.name_at(index));
+        host.push(inside, |answer| answer.value_at(index));
         inside.set_raw(-3);
     }
     1
@@ -138,7 +128,7 @@ unsafe extern "C-unwind" fn log(state: *mut lua_State) -> c_int {
     let Called { arguments, context, .. } = unsafe { called_with(state) };
     let level = PageLogLevel::of_number(arguments.number_at(1));
     let text = arguments.bytes_at(2).unwrap_or_default();
-    with_host(context, |host| host.log(level, text));
+    context.host.call(|host| host.log(level, text));
     0
 }
 
@@ -154,7 +144,7 @@ unsafe extern "C-unwind" fn publish_message(state: *mut lua_State) -> c_int {
         1 => PublishedValue::Text(value),
         _ => PublishedValue::Json(value),
     };
-    push_problem(inside, context, with_host(context, |host| host.publish(channel, value)))
+    push_problem(inside, &context.host, |host| host.publish(channel, value))
 }
 
 /// `hint(link)`: gives the client a link before the answer; returns the reason if that fails.
@@ -162,16 +152,20 @@ unsafe extern "C-unwind" fn hint(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let Called { inside, arguments, context } = unsafe { called_with(state) };
     let Some(link) = arguments.bytes_at(1) else { return 0 };
-    push_problem(inside, context, with_host(context, |host| host.hint(link)))
+    push_problem(inside, &context.host, |host| host.hint(link))
 }
 
-/// Pushes the reason why the host has not done something. Returns how many values that are.
-fn push_problem(inside: Inside, context: &Context, done: Option<Result<(), String>>) -> c_int {
-    // Values with destructors are dropped before an error may be raised: the reason is kept in the context.
-    let Some(Err(problem)) = done else { return 0 };
-    context.answer.borrow_mut().text(problem.as_bytes());
+/// Has the host do something, and pushes the reason why it has not. Returns how many values that are.
+fn push_problem(
+    inside: Inside,
+    host: &CurrentHost,
+    work: impl FnOnce(&mut dyn PageHost) -> Result<(), String>,
+) -> c_int {
+    // Values with destructors are dropped before an error may be raised: the reason is kept as an answer.
+    let Some(Err(problem)) = host.call(work) else { return 0 };
+    host.set_answer(problem.as_bytes());
     drop(problem);
-    push_answered(inside, context, |answer| answer.text_bytes());
+    host.push(inside, HostAnswer::text_bytes);
     1
 }
 
@@ -180,7 +174,7 @@ unsafe extern "C-unwind" fn take_limit(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let Called { inside, arguments, context } = unsafe { called_with(state) };
     let (Some(name), Some(key)) = (arguments.bytes_at(1), arguments.bytes_at(2)) else { return 0 };
-    let Some(Some(wait)) = with_host(context, |host| host.take_limit(name, key)) else { return 0 };
+    let Some(Some(wait)) = context.host.call(|host| host.take_limit(name, key)) else { return 0 };
     inside.push_number(wait.as_secs_f64());
     1
 }
@@ -189,7 +183,7 @@ unsafe extern "C-unwind" fn take_limit(state: *mut lua_State) -> c_int {
 unsafe extern "C-unwind" fn now(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let Called { inside, context, .. } = unsafe { called_with(state) };
-    let now = with_host(context, |host| host.now()).unwrap_or_default();
+    let now = context.host.call(|host| host.now()).unwrap_or_default();
     inside.push_number(now.as_secs_f64());
     1
 }
@@ -198,7 +192,7 @@ unsafe extern "C-unwind" fn now(state: *mut lua_State) -> c_int {
 unsafe extern "C-unwind" fn clock(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let Called { inside, context, .. } = unsafe { called_with(state) };
-    let time = with_host(context, |host| host.clock()).unwrap_or_default();
+    let time = context.host.call(|host| host.clock()).unwrap_or_default();
     inside.push_number(time.as_secs_f64());
     1
 }
@@ -296,10 +290,8 @@ unsafe extern "C-unwind" fn sign(state: *mut lua_State) -> c_int {
     };
     let expires = arguments.number_at(2) as u64;
     // No value with a destructor is left when an error is raised.
-    let code = {
-        let site = site_of(context);
-        context.keys.borrow().sign(Signed { site: &site, name, expires, value })
-    };
+    let sign = |keys: &Keys, site: &[u8]| keys.sign(Signed { site, name, expires, value });
+    let code = context.host.with_keys(sign);
     match code {
         Some(code) => inside.push_bytes(&code),
         None => inside.raise("there is no secret to sign cookies with"),
@@ -316,10 +308,9 @@ unsafe extern "C-unwind" fn verify(state: *mut lua_State) -> c_int {
     };
     let code = arguments.bytes_at(4).unwrap_or_default();
     let expires = arguments.number_at(2) as u64;
-    let is_signed = {
-        let site = site_of(context);
-        context.keys.borrow().verify(Signed { site: &site, name, expires, value }, code)
-    };
+    let verify =
+        |keys: &Keys, site: &[u8]| keys.verify(Signed { site, name, expires, value }, code);
+    let is_signed = context.host.with_keys(verify);
     inside.push_number(f64::from(u8::from(is_signed)));
     1
 }
@@ -328,17 +319,10 @@ unsafe extern "C-unwind" fn verify(state: *mut lua_State) -> c_int {
 unsafe extern "C-unwind" fn site(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let Called { inside, context, .. } = unsafe { called_with(state) };
-    // Values with destructors are dropped before an error may be raised: the name is kept in the context.
-    context.answer.borrow_mut().text(&site_of(context));
-    push_answered(inside, context, |answer| answer.text_bytes());
+    // Values with destructors are dropped before an error may be raised: the name is kept as an answer.
+    context.host.set_answer(&context.host.site());
+    context.host.push(inside, HostAnswer::text_bytes);
     1
-}
-
-/// The name of the run's site.
-fn site_of(context: &Context) -> Vec<u8> {
-    let mut site = Vec::new();
-    with_host(context, |host| host.site(&mut site));
-    site
 }
 
 /// The length of a piece of a text with its escapes.

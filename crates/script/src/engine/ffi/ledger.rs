@@ -42,13 +42,6 @@ impl Meter {
         Self { left, due, unwatched: UNWATCHED_SIZE, account: None }
     }
 
-    /// For a run that shares an account: everything is sampled, because it may live long, and many like it may hold
-    /// little each.
-    pub(in crate::engine) fn of_account(account: AccountNumber, first_point: u64) -> Self {
-        let (left, due) = (first_point.cast_signed(), first_point);
-        Self { left, due, unwatched: 0, account: Some(account) }
-    }
-
     /// For memory that belongs to no run.
     pub(in crate::engine) fn of_nobody() -> Self {
         Self { left: i64::MAX, due: i64::MAX.cast_unsigned(), unwatched: 0, account: None }
@@ -101,7 +94,7 @@ struct Account {
 
 /// The memory of all runs in one state.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(in crate::engine) struct Ledger {
     left: Cell<i64>,
     due: Cell<u64>,
     unwatched: Cell<u64>,
@@ -154,24 +147,31 @@ impl Ledger {
         Meter { left, due, unwatched: self.unwatched.get(), account: self.account.get() }
     }
 
+    /// The meter of a run that shares an account: everything is sampled, because it may live long, and many like it may
+    /// hold little each.
+    pub(in crate::engine) fn meter_of(&self, account: AccountNumber) -> Meter {
+        let due = self.first_gap();
+        Meter { left: due.cast_signed(), due, unwatched: 0, account: Some(account) }
+    }
+
     /// Bytes that a run holds, including garbage that was not collected; if it shares an account, those of the whole
     /// account.
     #[inline]
-    pub(super) fn held(&self, meter: &Meter) -> u64 {
+    pub(in crate::engine) fn held(&self, meter: &Meter) -> u64 {
         let unwatched = meter.unwatched();
         let Some(account) = meter.account else { return unwatched };
         unwatched.saturating_add(self.held_by(account))
     }
 
     /// Bytes that the sampled blocks of an account represent.
-    pub(super) fn held_by(&self, AccountNumber(number): AccountNumber) -> u64 {
+    pub(in crate::engine) fn held_by(&self, AccountNumber(number): AccountNumber) -> u64 {
         let accounts = self.accounts.borrow();
         accounts.get(number as usize).and_then(Option::as_ref).map_or(0, |account| account.held)
     }
 
     /// Stops following the blocks of this account; returns how much it held. Takes time in proportion to its own blocks
     /// only.
-    pub(super) fn close(&self, number: AccountNumber) -> u64 {
+    pub(in crate::engine) fn close(&self, number: AccountNumber) -> u64 {
         let place = self.accounts.borrow_mut().get_mut(number.0 as usize).and_then(Option::take);
         let Some(account) = place else { return 0 };
         self.free.borrow_mut().push(number);
@@ -272,7 +272,7 @@ impl Ledger {
     }
 
     /// Bytes until the first point: random, so that some of many runs that allocate little are sampled.
-    pub(super) fn first_gap(&self) -> u64 {
+    fn first_gap(&self) -> u64 {
         self.draw() % SAMPLE_SIZE
     }
 
@@ -281,7 +281,7 @@ impl Ledger {
         SAMPLE_SIZE / 2 + self.draw() % SAMPLE_SIZE
     }
 
-    pub(super) fn open(&self) -> AccountNumber {
+    pub(in crate::engine) fn open(&self) -> AccountNumber {
         let mut accounts = self.accounts.borrow_mut();
         let number = self.free.borrow_mut().pop().unwrap_or_else(|| {
             accounts.push(None);

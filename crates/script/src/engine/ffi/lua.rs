@@ -2,6 +2,16 @@
 //!
 //! Owns opening and closing, and the calls of the library. Never runs a page.
 
+mod current;
+mod listing;
+mod memory;
+mod passing;
+mod resuming;
+
+pub(in crate::engine) use resuming::Resumed;
+
+use current::Places;
+
 use std::cell::Cell;
 use std::ffi::{CStr, c_int};
 use std::io;
@@ -12,12 +22,13 @@ use std::time::Duration;
 use mlua_sys as api;
 
 use crate::engine::ffi::calls::{Fault, protected};
-use crate::engine::ffi::context::{Context, MemorySizes, Traces};
+use crate::engine::ffi::context::{Context, MemorySizes};
 use crate::engine::ffi::coroutine::{Coroutine, Openness};
 use crate::engine::ffi::functions;
 use crate::engine::ffi::innards::Running;
 use crate::engine::ffi::native;
-use crate::engine::ffi::reference::{Places, Reference};
+use crate::engine::ffi::pieces::Traces;
+use crate::engine::ffi::reference::Reference;
 use crate::engine::ffi::slots::Slots;
 use crate::engine::ffi::tick::Ticker;
 use crate::engine::keys::Keys;
@@ -47,16 +58,16 @@ pub(in crate::engine) enum Argument<'a> {
 
 /// An open state.
 pub(in crate::engine) struct Lua {
-    pub(super) main: Slots,
-    pub(super) openness: Openness,
+    main: Slots,
+    openness: Openness,
     context: NonNull<Context>,
-    pub(super) ticker: Ticker,
+    ticker: Ticker,
     /// A Lua function that does nothing; see [`Lua::settle`].
-    pub(super) nothing: Reference,
+    nothing: Reference,
     /// A Lua function that lists native code.
-    pub(super) lister: Option<Reference>,
+    lister: Option<Reference>,
     /// Where the library is told which run is current.
-    pub(super) places: Option<Places>,
+    places: Option<Places>,
     at_end: AtEnd,
 }
 
@@ -118,12 +129,12 @@ impl Lua {
 
     /// The work of the compiler so far.
     pub(in crate::engine) fn traces(&self) -> Traces {
-        self.context().traces.get()
+        self.context().pieces.counts()
     }
 
     /// Sets the keys that sign cookies.
     pub(in crate::engine) fn set_keys(&mut self, keys: Keys) {
-        self.context().keys.replace(keys);
+        self.context().host.set_keys(keys);
     }
 
     /// Sets how long a resume may take.
@@ -272,7 +283,7 @@ impl Lua {
             inside.push_registered(function.0);
             match argument {
                 Argument::Kept(value) => inside.push_registered(value.0),
-                Argument::Coroutine(coroutine) => inside.push_registered(coroutine.reference.0),
+                Argument::Coroutine(coroutine) => inside.push_registered(coroutine.reference().0),
                 Argument::Text(text) => inside.push_bytes(text.as_bytes()),
             }
             inside.call(1, 1);
@@ -311,11 +322,9 @@ impl Lua {
         let dropped = self.unbounded(&mut |inside| {
             inside.reserve(ROOM);
             if let Some(places) = &self.places {
-                inside.push_registered(places.leave.0);
-                inside.push_registered(coroutine.reference.0);
-                inside.call(1, 0);
+                places.leave(inside, coroutine.reference());
             }
-            inside.unregister(coroutine.reference.0);
+            inside.unregister(coroutine.reference().0);
         });
         debug_assert_eq!(dropped, Ok(()), "nothing of it can fail");
     }

@@ -33,7 +33,7 @@ pub(super) fn follow(inside: Inside, pieces: &Pieces) -> Reference {
     inside.call(1, 3);
     let lister = Reference(inside.register());
     let function = inside.register();
-    pieces.describe.set(Some(Describe { function, field: inside.register() }));
+    pieces.describe_by(Describe { function, field: inside.register() });
     lister
 }
 
@@ -41,7 +41,7 @@ pub(super) fn follow(inside: Inside, pieces: &Pieces) -> Reference {
 /// in it.
 pub(super) fn on_begun(inside: Inside, arguments: Stack<'_>, pieces: &Pieces, memory: &Memory) {
     let number = arguments.number_at(2);
-    let Some(describe) = pieces.describe.get() else { return };
+    let Some(describe) = pieces.describe() else { return };
     let count = inside.count();
     // A piece that cannot be shown is not recorded.
     if !(0.0..=f64::from(TRACES_MAX)).contains(&number) || count < 4 {
@@ -52,10 +52,7 @@ pub(super) fn on_begun(inside: Inside, arguments: Stack<'_>, pieces: &Pieces, me
     inside.push_copy(3);
     inside.push_copy(4);
     // The compiler may begin when a page has no memory left. Nothing is raised until the limit is back.
-    let bound = memory.bound();
-    memory.set_bound(usize::MAX);
-    let is_described = inside.call_caught(2);
-    memory.set_bound(bound);
+    let is_described = memory.unbounded(|| inside.call_caught(2));
     if is_described && inside.type_at(-1) == Type::Table {
         inside.swap();
         inside.get_raw(-2);

@@ -1,6 +1,6 @@
 //! The pieces of native code of one engine.
 //!
-//! Owns the list. `native` fills it.
+//! Owns the list and the counts. `native` fills them.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
@@ -16,20 +16,29 @@ pub struct NativeCode {
     pub place: String,
 }
 
-/// Kept values of the compiler's library.
+/// Kept values of the compiler's library. Plain data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Describe {
     /// The function that describes an instruction (`jit.util.funcinfo`).
-    pub(super) function: c_int,
+    pub(crate) function: c_int,
     /// The field of a description that has the place.
-    pub(super) field: c_int,
+    pub(crate) field: c_int,
+}
+
+/// The work of the compiler so far. Plain data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::engine) struct Traces {
+    /// Pieces of native code.
+    pub(crate) made: u64,
+    /// Attempts that it aborted.
+    pub(crate) aborted: u64,
 }
 
 /// The pieces of native code of one engine.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
-    /// How an instruction is described, once that is known.
-    pub(super) describe: Cell<Option<Describe>>,
+    counts: Cell<Traces>,
+    describe: Cell<Option<Describe>>,
     /// The place at which each piece begins, by its number.
     begins: RefCell<Vec<String>>,
     /// The list being made.
@@ -37,6 +46,31 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
+    /// The work of the compiler so far.
+    pub(super) fn counts(&self) -> Traces {
+        self.counts.get()
+    }
+
+    /// The compiler has ended its work on a piece: an event of it says how.
+    pub(super) fn end(&self, event: Option<&[u8]>) {
+        let Traces { made, aborted } = self.counts.get();
+        match event {
+            Some(b"stop") => self.counts.set(Traces { made: made + 1, aborted }),
+            Some(b"abort") => self.counts.set(Traces { made, aborted: aborted + 1 }),
+            _ => {}
+        }
+    }
+
+    /// How an instruction is described, once that is known.
+    pub(super) fn describe(&self) -> Option<Describe> {
+        self.describe.get()
+    }
+
+    /// Sets how an instruction is described.
+    pub(super) fn describe_by(&self, describe: Describe) {
+        self.describe.set(Some(describe));
+    }
+
     /// Records the place at which a piece begins.
     pub(super) fn begin(&self, number: usize, place: String) {
         let mut begins = self.begins.borrow_mut();

@@ -6,10 +6,9 @@ use std::time::Duration;
 use crate::engine::ffi::context::MemorySizes;
 use crate::engine::ffi::coroutine::Coroutine;
 use crate::engine::ffi::ledger::Meter;
-use crate::engine::ffi::lua::Lua;
+use crate::engine::ffi::lua::{Lua, Resumed};
 use crate::engine::ffi::pieces::Describe;
 use crate::engine::ffi::reference::Reference;
-use crate::engine::ffi::resuming::Resumed;
 use crate::engine::host::{
     HostAnswer, PageHost, PageLogLevel, PublishedValue, RecordScan, RequestPart,
 };
@@ -100,7 +99,11 @@ fn nothing_is_held_where_lua_may_raise() {
     for (number, function) in functions.iter().enumerate() {
         let mut coroutine = lua.coroutine(function).unwrap();
         assert_eq!(run(&mut lua, &mut coroutine), Resumed::Yielded, "{number}");
-        assert_eq!(lua.context().held.take(), 0, "allocations while a cell is held, of {number}");
+        assert_eq!(
+            lua.context().host.take_held(),
+            0,
+            "allocations while a cell is held, of {number}"
+        );
         lua.drop_coroutine(coroutine);
     }
 }
@@ -113,16 +116,16 @@ fn an_answer_that_was_not_pushed_is_asked_for_again() {
         for room in ROOMS.step_by(64) {
             let mut coroutine = lua.coroutine(function).unwrap();
             lua.collect();
-            let (used, whole) = (lua.memory_used(), lua.memory_bound());
-            lua.context().memory.set_whole(used + room);
+            let (used, whole) = (lua.memory().used(), lua.memory().whole());
+            lua.memory().set_whole(used + room);
             outcome = run(&mut lua, &mut coroutine);
-            lua.context().memory.set_whole(whole);
+            lua.memory().set_whole(whole);
             lua.drop_coroutine(coroutine);
             if outcome != Resumed::OutOfMemory {
                 break;
             }
             refused += 1;
-            assert!(lua.context().answer.try_borrow_mut().is_ok(), "{number} with {room}");
+            assert!(!lua.context().host.is_held(), "{number} with {room}");
             let mut coroutine = lua.coroutine(function).unwrap();
             assert_eq!(run(&mut lua, &mut coroutine), Resumed::Yielded, "{number} after {room}");
             lua.drop_coroutine(coroutine);
@@ -145,13 +148,13 @@ fn the_limit_comes_back_when_a_place_cannot_be_described() {
     let names = [c"loop", c"fails"];
     let [body, Reference(function)] = lua.build(&[(c"=loop", looping)], &[], &[], names).unwrap();
     let pieces = &lua.context().pieces;
-    let known = pieces.describe.get().unwrap();
-    pieces.describe.set(Some(Describe { function, ..known }));
-    let bound = lua.context().memory.bound();
+    let known = pieces.describe().unwrap();
+    pieces.describe_by(Describe { function, ..known });
+    let bound = lua.memory().bound();
     let mut coroutine = lua.coroutine(&body).unwrap();
     assert_eq!(run(&mut lua, &mut coroutine), Resumed::Yielded);
     assert!(coroutine.stack().number_at(1) > 0.0, "the compiler began");
-    assert_eq!(lua.context().memory.bound(), bound);
+    assert_eq!(lua.memory().bound(), bound);
     lua.drop_coroutine(coroutine);
 }
 

@@ -1,7 +1,6 @@
 //! Lua values kept alive by the registry, by their numbers.
 //!
-//! Owns the number, and the references to library values that the engine itself uses. Never calls
-//! Lua.
+//! Owns the number. Never calls Lua.
 
 use std::ffi::c_int;
 
@@ -14,14 +13,4 @@ pub(in crate::engine) struct Reference(pub(super) c_int);
 impl Reference {
     /// The reference of nil: the registry holds nothing under this number.
     pub(in crate::engine) const NOTHING: Self = Self(api::LUA_REFNIL);
-}
-
-/// The library's values about the current run.
-pub(super) struct Places {
-    /// The context of each run, by its coroutine.
-    pub(super) contexts: Reference,
-    /// One slot: the context of the current run.
-    pub(super) current: Reference,
-    /// The function that forgets a run, by its coroutine.
-    pub(super) leave: Reference,
 }

@@ -17,15 +17,15 @@ pub(in crate::engine) const NATIVE: &str = "=[C]";
 /// The line that LuaJIT reports for its own functions written in Lua (`table.move`); they count as native, too.
 const BUILT_IN: c_int = -1;
 
-/// One level of a traceback.
+/// One level of a traceback. Plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct TracePoint {
     /// The name under which the chunk was loaded.
-    pub(in crate::engine) chunk: String,
+    pub(crate) chunk: String,
     /// The line; 0 in native functions.
-    pub(in crate::engine) line: u32,
+    pub(crate) line: u32,
     /// The name by which it was called, if Lua knows it.
-    pub(in crate::engine) function: String,
+    pub(crate) function: String,
 }
 
 /// A Lua stack that keeps its values for this time.

@@ -29,7 +29,6 @@ use std::time::Duration;
 use mlua_sys as api;
 use mlua_sys::lua_State;
 
-use crate::engine::ffi::context::{Context, Watch};
 use crate::engine::ffi::inside::Inside;
 use crate::limits::{COMPILER_TICKS, STALL_TICKS, TICK_ALERT, TICK_IDLE, TICK_SLOW};
 
@@ -41,14 +40,14 @@ unsafe extern "C-unwind" {
     fn lua_isyieldable(state: *mut lua_State) -> c_int;
 }
 
-/// The time that a resume used.
+/// The time that a resume used. Plain data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Used {
     /// Half slices, sampled.
-    pub(super) ticks: u32,
+    pub(crate) ticks: u32,
     /// Whether Lua's hook was set meanwhile.
-    pub(super) hooked: bool,
-    pub(super) stalled: bool,
+    pub(crate) hooked: bool,
+    pub(crate) stalled: bool,
 }
 
 thread_local! {
@@ -64,6 +63,30 @@ thread_local! {
     static IDLE_PERIODS: AtomicU32 = const { AtomicU32::new(0) };
     static TIMER: Cell<Option<libc::timer_t>> = const { Cell::new(None) };
     static USERS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The state that runs on a thread, as the handler and the hook know it. All accesses are on one thread, but the
+/// handler may run between any two instructions.
+///
+/// Invariant: the state is open while the watch is used.
+pub(super) struct Watch {
+    state: AtomicPtr<lua_State>,
+    /// Half its slice.
+    period_ns: AtomicU64,
+    /// The number of the current resume.
+    resumes: AtomicU32,
+    /// The number that the last tick saw.
+    seen: AtomicU32,
+    /// Half slices within the current resume, sampled.
+    ticks: AtomicU32,
+    /// Whether Lua's hook was set within the current resume.
+    hooked: AtomicBool,
+    /// Ticks since the slice ended.
+    overdue: AtomicU32,
+    /// Whether Lua's compiler is working.
+    compiling: AtomicBool,
+    /// Whether an error was raised because the page could not be interrupted otherwise.
+    stalled: AtomicBool,
 }
 
 impl Watch {
@@ -356,8 +379,9 @@ fn on_idle_tick(periods: u32) {
 
 /// Lua's hook: yields, or waits for a point where it can.
 unsafe extern "C-unwind" fn on_hook(state: *mut lua_State, _: *mut api::lua_Debug) {
-    // SAFETY: Lua calls us with a state of ours.
-    let watch = unsafe { &Context::of(state).watch };
+    let watch = CURRENT.with(|current| current.load(Relaxed));
+    // SAFETY: the hook is set while its watch is current, whose state called us.
+    let Some(watch) = (unsafe { watch.as_ref() }) else { return };
     // SAFETY: Lua called us with its running coroutine.
     if unsafe { lua_isyieldable(state) } != 0 {
         watch.disarm();

@@ -34,10 +34,10 @@ impl EngineState {
         failed: &mut Coroutine,
         host: &mut dyn PageHost,
     ) -> Option<String> {
-        let mut coroutine = self.take_coroutine(&run.name).ok()?;
+        let mut coroutine = self.take_coroutine(run.page()).ok()?;
         self.lua.move_value(failed, &mut coroutine);
         self.lua.pass_number(&mut coroutine, SHOW);
-        let (outcome, ticks) = self.lua.resume(&mut coroutine, 2, host, &mut run.meter);
+        let (outcome, ticks) = run.resume(&mut self.lua, &mut coroutine, 2, host);
         self.use_ticks(run, ticks);
         let is_shown =
             outcome == Resumed::Yielded && coroutine.stack().number_at(1) as u8 == LOADED;

@@ -46,12 +46,12 @@ impl EngineUsage {
 impl EngineState {
     /// Bytes that Lua uses: pages, their code, and uncollected garbage.
     pub fn memory_used(&self) -> usize {
-        self.lua.memory_used()
+        self.lua.memory().used()
     }
 
     /// Bytes that Lua may use.
     pub fn memory_bound(&self) -> usize {
-        self.lua.memory_bound()
+        self.lua.memory().whole()
     }
 
     /// The use by all calls together so far.
@@ -73,22 +73,7 @@ impl EngineState {
 
     /// The same for a suspended run.
     pub fn held_by(&self, run: &Run) -> u64 {
-        self.lua.held(&run.meter)
-    }
-
-    /// Nanoseconds of the CPU budget that a suspended run has used.
-    pub fn spent_by(&self, run: &Run) -> u64 {
-        run.spent_ns
-    }
-
-    /// Charges further nanoseconds: what a run costs its caller.
-    pub fn charge(&self, run: &mut Run, ns: u64) {
-        run.spent_ns = run.spent_ns.saturating_add(ns);
-    }
-
-    /// Sets the nanoseconds used, for a run that lives long or shares its budget with others.
-    pub fn set_spent(&self, run: &mut Run, spent_ns: u64) {
-        run.spent_ns = spent_ns;
+        run.held(&self.lua)
     }
 
     /// Nanoseconds of all calls so far. They are sampled in steps of half a slice, which is correct on average.

@@ -54,7 +54,7 @@ impl EngineState {
             EXIT => false,
             _ if output.body.len() <= limits::BUFFER_KEPT_SIZE => true,
             _ => {
-                let (outcome, _) = self.lua.resume(&mut coroutine, 0, &mut NoHost, &mut run.meter);
+                let (outcome, _) = run.resume(&mut self.lua, &mut coroutine, 0, &mut NoHost);
                 coroutine.truncate(0);
                 outcome == Resumed::Yielded
             }

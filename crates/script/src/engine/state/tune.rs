@@ -2,9 +2,9 @@
 //!
 //! Owns which those are, and what they mean in nanoseconds. Runs that are under way get them, too.
 
-use super::run::Run;
-use super::settings::EngineSettings;
-use super::state::EngineState;
+use crate::engine::run::Run;
+use crate::engine::settings::EngineSettings;
+use crate::engine::state::EngineState;
 
 impl EngineState {
     /// From now on the slice, the CPU time and the memory of these settings are in force. If less memory is allowed
@@ -16,7 +16,7 @@ impl EngineState {
         self.uninterrupted_ns = u64::try_from(uninterrupted.as_nanos()).unwrap_or(u64::MAX);
         self.cpu_budget = settings.cpu_budget;
         self.run_bound = settings.run_memory_bytes as u64;
-        self.lua.set_memory_bound(settings.memory_bytes);
+        self.lua.memory().set_whole(settings.memory_bytes);
     }
 
     /// The time that so many ticks stand for.
@@ -26,6 +26,6 @@ impl EngineState {
 
     /// Whether a run has used more CPU time than it may.
     pub(super) fn is_out_of_time(&self, run: &Run) -> bool {
-        u128::from(run.spent_ns) > self.cpu_budget.as_nanos()
+        u128::from(run.spent_ns()) > self.cpu_budget.as_nanos()
     }
 }

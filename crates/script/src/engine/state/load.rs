@@ -82,17 +82,17 @@ impl EngineState {
         self.lua.pass_number(&mut coroutine, load.number);
         let name: Rc<str> = file.into();
         // The loaded function stays for all runs.
-        let mut run = Run::new(coroutine, name.clone(), MemoryBudget::All, &self.bin);
+        let mut run = Run::new(coroutine, Rc::clone(&name), MemoryBudget::All, &self.bin);
         let mut passed = 4;
         loop {
             let (coroutine, outcome) = self.advance(&mut run, passed, host)?;
             if outcome == Resumed::Sliced {
-                run.coroutine = Some(coroutine);
+                run.keep_coroutine(coroutine);
                 passed = 0;
                 continue;
             }
             let reference = self.take_loaded(&name, coroutine)?;
-            return Ok(Handler { reference: Some(reference), name, bin: self.bin.clone() });
+            return Ok(Handler::new(reference, name, &self.bin));
         }
     }
 
@@ -215,4 +215,120 @@ impl EngineState {
 
 fn chunk_name_text(name: &CStr) -> &str {
     name.to_str().unwrap_or_default().trim_start_matches('=')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::ManuallyDrop;
+
+    use crate::engine::library::NoHost;
+    use crate::engine::{EngineSettings, EngineState, Fault, Purpose};
+
+    /// Bytes left for loading a page: from none to enough.
+    const ROOMS: std::ops::Range<usize> = 0..16_384;
+
+    /// Pages that are tried with each of these: small amounts that each leaves add up, unlike tables that grow.
+    const PAGES: usize = 60;
+
+    /// The memory left when a long text is loaded.
+    const SCARCE: usize = 50_000;
+
+    /// Works with no more memory than is in use, including garbage, plus this many bytes.
+    fn with_left<T>(
+        state: &mut EngineState,
+        room: usize,
+        work: impl FnOnce(&mut EngineState) -> T,
+    ) -> T {
+        let (used, bound) = (state.lua.memory().used(), state.lua.memory().whole());
+        state.lua.memory().set_whole(used + room);
+        let done = work(state);
+        state.lua.memory().set_whole(bound);
+        done
+    }
+
+    /// Leaves more garbage than any text takes here.
+    fn waste(state: &mut EngineState) {
+        let text = format!("return '{}'", "y".repeat(900_000));
+        let chunk = state.lua.compile(c"waste", text.as_bytes(), &state.kept.environment);
+        state.lua.release(&chunk.unwrap());
+    }
+
+    fn long_text(number: usize) -> String {
+        format!("return function() return #'{number}{}' end", "z".repeat(200_000))
+    }
+
+    #[test]
+    fn loading_may_use_room_of_garbage() {
+        let mut state = EngineState::new(EngineSettings::default()).unwrap();
+        for number in 0..4 {
+            waste(&mut state);
+            let page =
+                with_left(&mut state, SCARCE, |state| state.load(0, "a", &long_text(number)));
+            assert!(page.is_ok(), "{:?}", page.err());
+            waste(&mut state);
+            let provided = with_left(&mut state, SCARCE, |state| {
+                state.provide("m", "m.lua", &long_text(number))
+            });
+            assert_eq!(provided, Ok(()));
+            state.adopt_modules().unwrap();
+            waste(&mut state);
+            while let Some(coroutine) = state.idle.pop() {
+                state.lua.drop_coroutine(coroutine);
+            }
+            let module = with_left(&mut state, 0, |state| {
+                state.load_module("m", "m.lua", Purpose::Answers, &mut NoHost)
+            });
+            assert!(module.is_ok(), "{:?}", module.err());
+        }
+        let error =
+            with_left(&mut state, 0, |state| state.load(0, "a", &long_text(9)).err().unwrap());
+        assert_eq!(error.fault, Fault::Memory, "{error}");
+    }
+
+    #[test]
+    fn code_of_unloaded_page_is_freed() {
+        // Never closed: LuaJIT sometimes loses a few bytes when an allocation inside it fails, and then aborts when it
+        // is closed.
+        let mut state = ManuallyDrop::new(EngineState::new(EngineSettings::default()).unwrap());
+        let _known = state.load(0, "a", "return function() end").unwrap();
+        let mut refused = 0;
+        for room in ROOMS.step_by(96) {
+            state.collect_garbage();
+            let before = state.lua.memory().used();
+            for _ in 0..PAGES {
+                while let Some(coroutine) = state.idle.pop() {
+                    state.lua.drop_coroutine(coroutine);
+                }
+                state.collect_garbage();
+                let load = |state: &mut EngineState| state.load(0, "a", "return function() end");
+                let Err(error) = with_left(&mut state, room, load) else {
+                    assert!(refused > 0, "it was never refused");
+                    return;
+                };
+                assert_eq!(error.fault, Fault::Memory);
+                refused += 1;
+            }
+            state.collect_garbage();
+            let left = state.lua.memory().used().saturating_sub(before);
+            assert!(
+                left < 2 * PAGES * 64,
+                "{left} bytes are left of {PAGES} pages with room for {room}"
+            );
+        }
+        panic!("it was never loaded");
+    }
+
+    #[test]
+    fn a_chunk_that_nobody_gives_an_environment_sees_what_pages_see() {
+        let mut state = EngineState::new(EngineSettings::default()).unwrap();
+        let code =
+            "for _, name in ipairs { 'io', 'ffi', 'debug', 'package', 'getfenv', 'dofile' } do
+              assert(_G[name] == nil, name)
+              assert(not pcall(function() return io end))
+            end
+            assert(not pcall(function() leak = 1 end))";
+        // Chunks of the library are compiled without one.
+        let built = state.lua.build(&[(c"=stray", code)], &[], &[], []);
+        assert_eq!(built.err(), None);
+    }
 }

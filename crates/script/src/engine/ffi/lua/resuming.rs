@@ -1,12 +1,7 @@
 //! The running of a coroutine, under the tick and with a host.
 //!
-//! Owns that the host is lent for no longer than that. Never knows what the values mean that the
-//! library's Lua code yields.
+//! Never knows what the values mean that the library's Lua code yields.
 
-use std::cell::Cell;
-use std::panic::resume_unwind;
-
-use crate::engine::ffi::context::HostPart;
 use crate::engine::ffi::coroutine::Coroutine;
 use crate::engine::ffi::ledger::Meter;
 use crate::engine::ffi::lua::Lua;
@@ -40,25 +35,17 @@ impl Lua {
     ) -> (Resumed, u32) {
         let slots = coroutine.slots_in(&self.openness);
         let context = self.context();
-        // The lifetime is erased for the duration of this call, after which the pointer is removed.
-        let host: *mut (dyn PageHost + '_) = host;
-        // SAFETY: the two types differ in the lifetime only.
-        let host = unsafe {
-            std::mem::transmute::<*mut (dyn PageHost + '_), *mut (dyn PageHost + 'static)>(host)
-        };
-        self.tell_current(coroutine);
+        if let Some(places) = &self.places {
+            places.tell(self.main, slots, coroutine.reference());
+        }
         context.memory.begin(*meter);
-        let lent = Lent::new(&context.host, HostPart::new(host));
-        let (status, used) = self.ticker.watched(&context.watch, || slots.resume(count));
-        drop(lent);
+        let (status, used) =
+            context.host.lend(host, || self.ticker.watched(&context.watch, || slots.resume(count)));
         *meter = context.memory.end();
         if used.hooked {
             self.settle();
         }
-        let context = self.context();
-        if let Some(panic) = context.panic.borrow_mut().take() {
-            resume_unwind(panic);
-        }
+        self.context().host.go_on_panicking();
         let outcome = match status {
             _ if used.stalled => Resumed::Stalled,
             Status::Yielded if slots.count() == 0 => Resumed::Sliced,
@@ -81,22 +68,5 @@ impl Lua {
             inside.call(0, 0);
         });
         debug_assert_eq!(called, Ok(()), "nothing of it can fail");
-    }
-}
-
-/// A host in its cell for the time of a resume, also if that panics. No Lua error passes here: a resume is a protected
-/// call.
-struct Lent<'context>(&'context Cell<Option<HostPart>>);
-
-impl<'context> Lent<'context> {
-    fn new(cell: &'context Cell<Option<HostPart>>, host: Option<HostPart>) -> Self {
-        cell.set(host);
-        Self(cell)
-    }
-}
-
-impl Drop for Lent<'_> {
-    fn drop(&mut self) {
-        self.0.set(None);
     }
 }

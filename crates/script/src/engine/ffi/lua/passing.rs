@@ -47,9 +47,9 @@ impl Lua {
         meter: &mut Meter,
         work: impl FnOnce(&mut Self) -> T,
     ) -> T {
-        self.context().memory.begin(*meter);
+        self.memory().begin(*meter);
         let done = work(self);
-        *meter = self.context().memory.end();
+        *meter = self.memory().end();
         done
     }
 

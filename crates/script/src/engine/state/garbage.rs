@@ -20,8 +20,8 @@ impl EngineState {
     /// Begins a collection if little memory is left and some of what is used may be garbage: half of what was free at
     /// the end of the last one was allocated since, or was held by runs that have ended.
     fn collect_if_due(&mut self) {
-        let (used, whole) = (self.lua.memory_used(), self.lua.memory_bound());
-        let (left, ended) = (self.collection.left(), self.bin.borrow().held);
+        let (used, whole) = (self.lua.memory().used(), self.lua.memory().whole());
+        let (left, ended) = (self.collection.left(), self.bin.borrow().held());
         let worth = match self.collection.is_refused() {
             false => whole.saturating_sub(left) / limits::COLLECTED_AGAIN_PART,
             true => whole / limits::COLLECTED_REFUSED_PART,
@@ -57,7 +57,7 @@ impl EngineState {
 
     fn end_collection(&mut self) {
         self.lua.set_collector_pace(limits::COLLECTOR_PACE);
-        let (left, whole) = (self.lua.memory_used(), self.lua.memory_bound());
+        let (left, whole) = (self.lua.memory().used(), self.lua.memory().whole());
         let mut missing = 0;
         if self.room() != Room::Ample {
             let free = whole / limits::ROOM_LITTLE_PART + whole / limits::ROOM_MORE_PART;
@@ -66,7 +66,7 @@ impl EngineState {
             // There is room, but not enough for what was requested: the run that holds the most has to be ended.
             missing = 1;
         }
-        self.bin.borrow_mut().held = 0;
+        self.bin.borrow_mut().note_collected();
         self.collection.end(left, missing);
     }
 
@@ -85,7 +85,7 @@ impl EngineState {
     /// Whether there is room for another process, which may live long and grow: not if memory may soon be short, even
     /// if only garbage fills it.
     pub(super) fn has_room_for_more(&self) -> bool {
-        self.lua.memory_used() < self.lua.memory_bound() / 8 * limits::SPAWNED_EIGHTHS
+        self.lua.memory().used() < self.lua.memory().whole() / 8 * limits::SPAWNED_EIGHTHS
     }
 
     /// Bytes of memory that were left after the last collection of garbage.
@@ -94,7 +94,7 @@ impl EngineState {
     }
 
     fn room(&self) -> Room {
-        let (used, whole) = (self.lua.memory_used(), self.lua.memory_bound());
+        let (used, whole) = (self.lua.memory().used(), self.lua.memory().whole());
         match whole.saturating_sub(used) {
             free if free < whole / limits::ROOM_LEAST_PART => Room::Least,
             free if free < whole / limits::ROOM_LITTLE_PART => Room::Little,
@@ -113,7 +113,7 @@ impl EngineState {
 
     /// Whether a full collection may find garbage: something was allocated since the last one.
     pub(super) fn may_have_garbage(&self) -> bool {
-        self.lua.memory_used() != self.collection.left() || self.bin.borrow().held > 0
+        self.lua.memory().used() != self.collection.left() || self.bin.borrow().held() > 0
     }
 
     /// Removes what dropped handles left, a limited amount at a time.
@@ -121,18 +121,7 @@ impl EngineState {
         if self.bin.borrow().is_empty() {
             return;
         }
-        let bin = self.bin.clone();
-        let mut leftovers = bin.borrow_mut();
-        let left = leftovers.coroutines.len().saturating_sub(limits::SWEPT_AT_ONCE);
-        for coroutine in leftovers.coroutines.drain(left..) {
-            self.lua.drop_coroutine(coroutine);
-        }
-        for reference in leftovers.references.drain(..) {
-            self.lua.release(&reference);
-        }
-        for account in std::mem::take(&mut leftovers.accounts) {
-            leftovers.held += self.lua.close_account(account);
-        }
+        self.bin.borrow_mut().release_some(&mut self.lua);
     }
 }
 

@@ -15,12 +15,12 @@ const OF_MODULE: f64 = 5.0;
 impl EngineState {
     /// An account for the processes of one request.
     pub fn open_account(&mut self) -> Rc<MemoryAccount> {
-        Rc::new(MemoryAccount { number: self.lua.open_account(), bin: self.bin.clone() })
+        Rc::new(MemoryAccount::new(self.lua.ledger().open(), &self.bin))
     }
 
     /// Bytes that the runs of an account hold.
     pub fn held_by_account(&self, account: &MemoryAccount) -> u64 {
-        self.lua.held_by(account.number)
+        self.lua.ledger().held_by(account.number_in(&self.bin))
     }
 
     /// Begins a process from what `spawn` gives its host (copying.lua). Its memory is charged to an account of this
@@ -46,12 +46,12 @@ impl EngineState {
         kind: f64,
         account: &Rc<MemoryAccount>,
     ) -> Option<Run> {
-        assert!(Rc::ptr_eq(&self.bin, &account.bin), "a process runs in the engine of its account");
+        let number = account.number_in(&self.bin);
         self.sweep();
         if !self.has_room_for_more() {
             return None;
         }
-        let mut meter = self.lua.meter_of(account.number);
+        let mut meter = self.lua.ledger().meter_of(number);
         let mut taken = self.lua.charged(&mut meter, |lua| {
             let mut coroutine = lua.coroutine(&self.kept.body).ok()?;
             if lua.has_room(&coroutine) && lua.pass_bytes(&mut coroutine, job) {
@@ -62,8 +62,6 @@ impl EngineState {
         });
         self.lua.pass_number(taken.as_mut()?, kind);
         let memory = MemoryBudget::Shared(meter, Rc::clone(account));
-        let mut run = Run::new(taken?, name.into(), memory, &self.bin);
-        run.first_values = 2;
-        Some(run)
+        Some(Run::new(taken?, name.into(), memory, &self.bin).passing(2))
     }
 }

@@ -3,9 +3,9 @@
 //! Owns the reading of the report of fault.lua. Never guesses from a message: it is the client's if
 //! it is the very message that the library raised for it, and memory's if it is LuaJIT's own.
 
+use super::load::NO_MEMORY;
 use crate::engine::error::Fault;
 use crate::engine::ffi::{Argument, Coroutine};
-use crate::engine::load::NO_MEMORY;
 use crate::engine::state::EngineState;
 
 impl EngineState {

@@ -57,9 +57,9 @@ impl EngineState {
     ///
     /// If there is no memory for the search.
     pub fn strangers(&mut self, page: &Handler) -> Result<Vec<Stranger>, Box<ScriptError>> {
-        let Some(function) = &page.reference else { return Ok(Vec::new()) };
-        let told = self.lua.call_for_text(&self.kept.strangers, Argument::Kept(function));
-        Ok(read(&told.map_err(|fault| report::of_call(fault, &page.name))?))
+        let function = Argument::Kept(page.function_in(&self.bin));
+        let told = self.lua.call_for_text(&self.kept.strangers, function);
+        Ok(read(&told.map_err(|fault| report::of_call(fault, page.name()))?))
     }
 
     /// The same for a module of the current set, by its name; empty if there is no such module. It need not have run.
@@ -78,9 +78,8 @@ impl EngineState {
     ///
     /// If there is no memory to list them.
     pub fn globals(&mut self, page: &Handler) -> Result<Vec<String>, Box<ScriptError>> {
-        let Some(function) = &page.reference else { return Ok(Vec::new()) };
-        let told = self.lua.call_for_text(&self.kept.globals, Argument::Kept(function));
-        listed(told, &page.name)
+        let function = Argument::Kept(page.function_in(&self.bin));
+        listed(self.lua.call_for_text(&self.kept.globals, function), page.name())
     }
 
     /// The same for a module of the current set, by its name.

@@ -17,23 +17,21 @@ impl EngineState {
         run: &mut Run,
         review: Review,
     ) -> Result<(Coroutine, Resumed), Box<ScriptError>> {
-        let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
+        let coroutine = run.take_coroutine();
         let ticks = self.collect_step();
         self.use_ticks(run, ticks);
-        self.held = self.lua.held(&run.meter);
+        self.held = run.held(&self.lua);
         let is_known = self.collection.has_ended(review.until);
         if self.held <= self.run_bound / 2 || is_known && self.held <= self.run_bound {
             // The next review comes only after it has allocated enough to be worthwhile.
-            run.review_above = self.run_bound.max(self.held + self.run_bound / 2);
-            run.review = None;
+            run.end_review(self.run_bound.max(self.held + self.run_bound / 2));
             return Ok((coroutine, review.outcome));
         }
         let error = if is_known {
-            report::out_of_own_memory(&run.name, coroutine.stack(), self.run_bound)
+            report::out_of_own_memory(run.page(), coroutine.stack(), self.run_bound)
         } else if self.is_out_of_time(run) {
-            report::out_of_time(&run.name, coroutine.stack(), self.cpu_budget)
+            report::out_of_time(run.page(), coroutine.stack(), self.cpu_budget)
         } else {
-            run.review = Some(review);
             return Ok((coroutine, review.outcome));
         };
         self.lua.drop_coroutine(coroutine);
@@ -42,7 +40,7 @@ impl EngineState {
 
     pub(super) fn use_ticks(&mut self, run: &mut Run, ticks: u32) {
         let used_ns = self.nanoseconds_of(ticks);
-        run.spent_ns = run.spent_ns.saturating_add(used_ns);
+        run.charge(used_ns);
         self.used_ns += used_ns;
     }
 }
