@@ -80,7 +80,7 @@ fn read_rule(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opt
     let token = section.read("token", problems, names);
     let certificate = section.read("certificate", problems, subjects);
     if section.has("realm") && !section.has("users") {
-        problems.at(section.offset, "`realm` without `users` has no effect");
+        problems.at(section.offset(), "`realm` without `users` has no effect");
     }
     let is_admission = from.is_some() || file.is_some() || token.is_some() || certificate.is_some();
     match (deny, is_admission) {
@@ -88,12 +88,12 @@ fn read_rule(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opt
         (Some(deny), false) => return Some(AccessRule::Deny(deny)),
         (Some(_), true) => {
             let why = "`deny` beside other keys; write two rules, of which the first that applies decides";
-            problems.at(section.offset, why);
+            problems.at(section.offset(), why);
             return None;
         }
         (None, false) => {
             let why = "a rule of `access` needs one of `allow`, `deny`, `users`, `token` and `certificate`";
-            problems.at(section.offset, why);
+            problems.at(section.offset(), why);
             return None;
         }
         (None, true) => {}

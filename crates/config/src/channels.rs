@@ -41,16 +41,16 @@ fn read_one(
     problems: &mut Problems,
 ) -> Option<ChannelRules> {
     if !section.has("pattern") {
-        problems.at(section.offset, "[[channel]] has no `pattern`; write \"chat.*\"");
+        problems.at(section.offset(), "[[channel]] has no `pattern`; write \"chat.*\"");
         return None;
     }
     let mut config = Config::defaults("", base);
     let before = problems.len();
     section.apply(&mut config, base, problems);
     let mut read = config.channels.pop()?;
-    read.place = problems.place(section.offset);
+    read.place = problems.place(section.offset());
     if read.history == 0 && read.slow != SlowSubscriber::Disconnect {
-        let offset = section.item("slow").map_or(section.offset, |item| item.offset);
+        let offset = section.item("slow").map_or(section.offset(), |item| item.offset);
         let why = "`slow` needs a history to take messages from; add `history = 100`";
         problems.at(offset, why);
     }
@@ -60,13 +60,13 @@ fn read_one(
     ];
     for (key, access, certificate) in certificates {
         if access == ChannelAccess::None && certificate.is_some() {
-            let offset = section.item(key).map_or(section.offset, |item| item.key_offset);
+            let offset = section.item(key).map_or(section.offset(), |item| item.key_offset);
             problems.at(offset, format!("`{key}` has no effect where no client may do it"));
         }
     }
     for (key, access) in [("subscribe", read.subscribe), ("publish", read.publish)] {
         if access == ChannelAccess::Token && keys.token_keys.is_none() {
-            let offset = section.item(key).map_or(section.offset, |item| item.offset);
+            let offset = section.item(key).map_or(section.offset(), |item| item.offset);
             let why = format!(
                 "`{key}` needs keys to know tokens by; add `token_keys = \"FILE\"` to [channels]"
             );

@@ -21,7 +21,7 @@ pub(super) fn read(
     problems: &mut Problems,
 ) -> Vec<String> {
     let Some(links) = section.list("early_hints", problems, link) else { return Vec::new() };
-    let at = section.item("early_hints").map_or(section.offset, |item| item.key_offset);
+    let at = section.item("early_hints").map_or(section.offset(), |item| item.key_offset);
     if let Some(action) = action.filter(|action| !SLOW_ACTIONS.contains(action)) {
         problems.at(
             at,

@@ -11,10 +11,10 @@ use crate::outside::Outside;
 use crate::secret::Secret;
 use crate::wording::shown;
 
-/// A text whose variables were put in.
+/// A text whose variables were put in. Plain data.
 pub(super) struct Expanded {
-    pub(super) text: String,
-    pub(super) secrets: Vec<Secret>,
+    pub(crate) text: String,
+    pub(crate) secrets: Vec<Secret>,
 }
 
 /// The text with its variables put in; `None` if it has none. Files are relative to `base`.

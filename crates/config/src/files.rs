@@ -180,7 +180,7 @@ fn pattern(item: &Item<'_>) -> Result<String, String> {
 fn cache_rule(section: &Section<'_>, problems: &mut Problems) -> Option<CacheRule> {
     for key in ["glob", "value"] {
         if !section.has(key) {
-            problems.at(section.offset, format!("{} has no `{key}`", section.spoken()));
+            problems.at(section.offset(), format!("{} has no `{key}`", section.spoken()));
         }
     }
     let pattern = section.read("glob", problems, pattern);

@@ -13,10 +13,10 @@ use crate::value::{borrowed_text, cannot_be, word};
 /// Reads the key.
 pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<ForwardAuth> {
     let table = route.section("forward_auth", &FORWARD_AUTH, problems)?;
-    let place = problems.place(table.offset);
+    let place = problems.place(table.offset());
     if !table.has("upstream") {
         let told = "`forward_auth` has no `upstream`; write the name of an [[upstream]]";
-        problems.at(table.offset, told);
+        problems.at(table.offset(), told);
     }
     let upstream = table.read("upstream", problems, word);
     let mut path = "/".to_owned();

@@ -91,7 +91,7 @@ pub(super) fn read_all(
         section.read_into("root", &mut files.root, problems, |item| path(item, base));
         let routes = section.sections("route", &HOST_ROUTE, problems);
         hosts.push(Host {
-            place: Some(problems.place(section.offset)),
+            place: Some(problems.place(section.offset())),
             names,
             routes: routes::read_all(&routes, &files, base, problems),
             files,
@@ -116,7 +116,7 @@ fn names(section: &Section<'_>, earlier: &[Host], problems: &mut Problems) -> Ve
     });
     let is_empty = !section.has("names") || section.is_empty_list("names");
     if is_empty {
-        problems.at(section.offset, "[[host]] has no `names`; write `names = [\"example.org\"]`");
+        problems.at(section.offset(), "[[host]] has no `names`; write `names = [\"example.org\"]`");
     }
     names.unwrap_or_default()
 }

@@ -8,16 +8,16 @@ use toml::de::DeValue;
 use crate::problem::Problems;
 use crate::wording::shown;
 
-/// A value in the file, with its key and position.
+/// A value in the file, with its key and position. Plain data.
 #[derive(Clone, Copy)]
 pub(super) struct Item<'a> {
     /// The key of the value, also for the elements of an array.
-    pub(super) key: &'a str,
+    pub(crate) key: &'a str,
     /// The position of the key.
-    pub(super) key_offset: usize,
+    pub(crate) key_offset: usize,
     /// The position of the value.
-    pub(super) offset: usize,
-    pub(super) value: &'a DeValue<'a>,
+    pub(crate) offset: usize,
+    pub(crate) value: &'a DeValue<'a>,
 }
 
 impl<'a> Item<'a> {

@@ -155,13 +155,13 @@ pub struct SectionKeys {
     pub shared_in: &'static str,
 }
 
-/// One key.
+/// One key. Plain data.
 #[derive(Debug)]
 pub struct ConfigKey {
     /// Its name within its section.
     pub name: &'static str,
-    pub(super) value: Value,
-    pub(super) absent: Absent,
+    pub(crate) value: Value,
+    pub(crate) absent: Absent,
     /// Whether another value takes effect with a reload or with a restart.
     pub change: ChangeEffect,
     /// Its effect, as Markdown on one line.
@@ -222,11 +222,11 @@ pub(super) enum Value {
     },
 }
 
-/// The context of a value: the directory for relative paths, and the problems found so far.
+/// The context of a value: the directory for relative paths, and the problems found so far. Plain data.
 pub(super) struct Reading<'r> {
     /// The directory to which relative paths refer.
-    pub(super) base: &'r Path,
-    pub(super) problems: &'r mut Problems,
+    pub(crate) base: &'r Path,
+    pub(crate) problems: &'r mut Problems,
 }
 
 impl SectionKeys {

@@ -93,7 +93,7 @@ fn read_one(
     problems: &mut Problems,
 ) -> Option<ListenerSettings> {
     let Some(item) = section.item("address") else {
-        problems.at(section.offset, "[[listener]] has no `address`; write \"127.0.0.1:8080\"");
+        problems.at(section.offset(), "[[listener]] has no `address`; write \"127.0.0.1:8080\"");
         return None;
     };
     // The rows refer to a configuration, of which only the listener is used.

@@ -154,7 +154,7 @@ pub(super) fn check_remote(section: &Section<'_>, admin: &AdminSettings, problem
         }
         return;
     };
-    let offset = section.item("listen").map_or(section.offset, |item| item.key_offset);
+    let offset = section.item("listen").map_or(section.offset(), |item| item.key_offset);
     if admin.keys.is_none() {
         let why = "`listen` of [admin] needs `keys`: a file with the keys of those who may control the \
                    server";

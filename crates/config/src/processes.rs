@@ -30,7 +30,7 @@ pub(super) fn read(top: &Section<'_>, problems: &mut Problems) -> Vec<SiteProces
     let sections = top.sections("process", &PROCESS, problems);
     if let Some(section) = sections.get(limits::SITE_PROCESSES_MAX) {
         let most = limits::SITE_PROCESSES_MAX;
-        problems.at(section.offset, format!("there are more than {most} [[process]]"));
+        problems.at(section.offset(), format!("there are more than {most} [[process]]"));
     }
     sections.iter().filter_map(|section| read_one(section, problems)).collect()
 }
@@ -38,7 +38,7 @@ pub(super) fn read(top: &Section<'_>, problems: &mut Problems) -> Vec<SiteProces
 fn read_one(section: &Section<'_>, problems: &mut Problems) -> Option<SiteProcess> {
     if !section.has("module") {
         let why = "[[process]] has no `module`; write \"clock\" for `app/clock.lua`";
-        problems.at(section.offset, why);
+        problems.at(section.offset(), why);
         return None;
     }
     let before = problems.len();
@@ -49,7 +49,7 @@ fn read_one(section: &Section<'_>, problems: &mut Problems) -> Option<SiteProces
     let zone = section.read("zone", problems, word);
     let reach = section.read("where", problems, |item| choice(item, &REACHES)).unwrap_or_default();
     let mut refuse = |key, why| {
-        let offset = section.item(key).map_or(section.offset, |item| item.offset);
+        let offset = section.item(key).map_or(section.offset(), |item| item.offset);
         problems.at(offset, why);
     };
     if section.has("every") && section.has("at") {
@@ -64,7 +64,7 @@ fn read_one(section: &Section<'_>, problems: &mut Problems) -> Option<SiteProces
         (None, None) => ProcessBegin::AtStart,
     };
     let module = module.filter(|_| problems.len() == before)?;
-    Some(SiteProcess { module, begins, reach, place: problems.place(section.offset) })
+    Some(SiteProcess { module, begins, reach, place: problems.place(section.offset()) })
 }
 
 pub(super) static PROCESS: SectionKeys = section! {

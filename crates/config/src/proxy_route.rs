@@ -41,7 +41,7 @@ pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<Proxy
     }
     let table = route.section("proxy", &PROXY, problems)?;
     if !table.has("upstream") {
-        problems.at(table.offset, "`proxy` has no `upstream`; write the name of an [[upstream]]");
+        problems.at(table.offset(), "`proxy` has no `upstream`; write the name of an [[upstream]]");
     }
     let upstream = table.read("upstream", problems, word);
     let strips = table.read("strip_prefix", problems, boolean).unwrap_or_default();

@@ -142,14 +142,14 @@ pub(super) fn read_all(top: &Section<'_>, problems: &mut Problems) -> Vec<LimitR
     let sections = top.sections("limit", &QUOTA, problems);
     if let Some(section) = sections.get(limits::QUOTAS_MAX) {
         let most = limits::QUOTAS_MAX;
-        problems.at(section.offset, format!("there are more than {most} [[limit]]"));
+        problems.at(section.offset(), format!("there are more than {most} [[limit]]"));
     }
     let mut quotas: Vec<LimitRule> = Vec::new();
     for section in &sections {
         let Some(quota) = read(section, problems) else { continue };
         if quotas.iter().any(|known| known.name == quota.name) {
             problems
-                .at(section.offset, format!("another [[limit]] has the name \"{}\"", quota.name));
+                .at(section.offset(), format!("another [[limit]] has the name \"{}\"", quota.name));
         }
         quotas.push(quota);
     }
@@ -159,7 +159,7 @@ pub(super) fn read_all(top: &Section<'_>, problems: &mut Problems) -> Vec<LimitR
 fn read(section: &Section<'_>, problems: &mut Problems) -> Option<LimitRule> {
     let before = problems.len();
     if !section.has("name") {
-        problems.at(section.offset, "[[limit]] has no `name`");
+        problems.at(section.offset(), "[[limit]] has no `name`");
     }
     let name = section.read("name", problems, name);
     let by = section.read("by", problems, key).unwrap_or(QuotaKey::Address);
@@ -228,7 +228,7 @@ fn measure(section: &Section<'_>, problems: &mut Problems) -> Option<Measure> {
     let keys = ["requests", "bytes", "open"].iter().filter(|key| section.has(key)).count();
     if keys != 1 {
         let why = "[[limit]] needs one of `requests`, `bytes` and `open`";
-        problems.at(section.offset, why);
+        problems.at(section.offset(), why);
     }
     read.into_iter().flatten().next()
 }

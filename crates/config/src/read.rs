@@ -117,7 +117,7 @@ pub(super) fn config(
     let mut config = read_top(&top, file_name, base, overrides, &mut problems);
     let secrets = settling.into_secrets();
     let of_secret = |path: &Path| PartFile { what: "file of a secret", path: path.to_path_buf() };
-    let parts = sources.parts.iter().cloned().chain(secrets.files().map(of_secret));
+    let parts = sources.parts().iter().cloned().chain(secrets.files().map(of_secret));
     config.parts = parts.collect();
     config.secrets = secrets;
     config.files = problems.names().clone();

@@ -93,7 +93,7 @@ fn read(
         rules.cache_control.splice(0..0, cache_control.take().map(CacheRule::of_all));
     }
     Some(Route {
-        place: problems.place(section.offset),
+        place: problems.place(section.offset()),
         matcher: matcher?,
         methods,
         host,
@@ -118,7 +118,7 @@ fn only(
     let mut present = keys.iter().copied().filter(|key| section.has(key));
     let Some(first) = present.next() else {
         let choices = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
-        problems.at(section.offset, format!("{} needs one of {choices}", section.spoken()));
+        problems.at(section.offset(), format!("{} needs one of {choices}", section.spoken()));
         return None;
     };
     for other in present {
@@ -202,7 +202,7 @@ fn target(
     parse: impl Fn(&str) -> Result<TargetTemplate, String>,
 ) -> Option<TargetTemplate> {
     if !section.has("to") {
-        problems.at(section.offset, format!("{} has no `to`", section.spoken()));
+        problems.at(section.offset(), format!("{} has no `to`", section.spoken()));
     }
     section.read("to", problems, |item| {
         let text = borrowed_text(item, "a text in quotes such as \"/new$path\"")?;

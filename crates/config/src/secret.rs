@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::wording::shown;
 
-/// A text that was put in with `${file:PATH}`.
+/// A text that was put in with `${file:PATH}`. Plain data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Secret {
-    pub(super) file: PathBuf,
-    pub(super) text: String,
+    pub(crate) file: PathBuf,
+    pub(crate) text: String,
 }
 
 /// All such texts of a configuration.

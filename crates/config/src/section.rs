@@ -22,7 +22,7 @@ pub(super) struct Section<'a> {
     table: &'a DeTable<'a>,
     unknown: UnknownKey,
     /// Its position.
-    pub(super) offset: usize,
+    offset: usize,
 }
 
 impl<'a> Section<'a> {
@@ -41,6 +41,11 @@ impl<'a> Section<'a> {
             }
         }
         Self { keys, table, offset, unknown }
+    }
+
+    /// Its position.
+    pub(super) fn offset(&self) -> usize {
+        self.offset
     }
 
     /// The section's name in a sentence.

@@ -4,11 +4,11 @@
 
 use std::borrow::Cow;
 
-/// A row with its line, from 1.
+/// A row with its line, from 1. Plain data.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row<'t> {
-    pub(super) line: usize,
-    pub(super) fields: Vec<Cow<'t, str>>,
+    pub(crate) line: usize,
+    pub(crate) fields: Vec<Cow<'t, str>>,
 }
 
 /// The rows of a text that are neither empty nor a comment. `Err` is the line of a quote that does not end, or that

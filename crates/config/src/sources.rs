@@ -41,7 +41,7 @@ pub(super) struct Sources<'o> {
     /// The included files.
     included: Vec<Source>,
     /// The files that have become part of the configuration, besides the main file.
-    pub(super) parts: Vec<PartFile>,
+    parts: Vec<PartFile>,
 }
 
 impl<'o> Sources<'o> {
@@ -129,6 +129,11 @@ impl<'o> Sources<'o> {
         let base = problems.add_file(&inner, &text);
         self.included.push(Source { text, base });
         self.parts.push(PartFile { what: "included file", path });
+    }
+
+    /// The files that have become part of the configuration, besides the main file.
+    pub(super) fn parts(&self) -> &[PartFile] {
+        &self.parts
     }
 
     /// The texts of the included files, each with where its positions begin.

@@ -62,7 +62,7 @@ pub(super) fn read_databases(
     let mut all: Vec<DatabaseRules> = Vec::new();
     for section in &top.sections("database", &DATABASE, problems) {
         let Some(item) = section.item("name") else {
-            problems.at(section.offset, "[[database]] has no `name`; write \"cards\"");
+            problems.at(section.offset(), "[[database]] has no `name`; write \"cards\"");
             continue;
         };
         let before = problems.len();
@@ -86,7 +86,7 @@ pub(super) fn read_databases(
                 DatabaseAccess::Token if keys.token_keys.is_none() => "token_keys",
                 _ => continue,
             };
-            let offset = section.item(key).map_or(section.offset, |item| item.offset);
+            let offset = section.item(key).map_or(section.offset(), |item| item.offset);
             let why = format!("`{key}` needs keys; add `{missing} = \"FILE\"` to [channels]");
             problems.at(offset, why);
         }

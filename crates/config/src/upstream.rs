@@ -25,14 +25,15 @@ pub(super) fn read(
     let sections = top.sections("upstream", &UPSTREAM, problems);
     if let Some(section) = sections.get(limits::UPSTREAMS_MAX) {
         let most = limits::UPSTREAMS_MAX;
-        problems.at(section.offset, format!("there are more than {most} [[upstream]]"));
+        problems.at(section.offset(), format!("there are more than {most} [[upstream]]"));
     }
     let mut upstreams: Vec<UpstreamSettings> = Vec::new();
     for section in &sections {
         let Some(upstream) = read_one(section, base, problems) else { continue };
         if upstreams.iter().any(|known| known.name == upstream.name) {
             let name = shown(&upstream.name);
-            problems.at(section.offset, format!("there is another [[upstream]] named \"{name}\""));
+            problems
+                .at(section.offset(), format!("there is another [[upstream]] named \"{name}\""));
         }
         if let Some(other) = sharer(&upstream, &upstreams) {
             let why = format!(
@@ -40,7 +41,7 @@ pub(super) fn read(
                  for itself",
                 shown(&other.name)
             );
-            problems.at(section.offset, why);
+            problems.at(section.offset(), why);
         }
         upstreams.push(upstream);
     }
@@ -67,13 +68,13 @@ fn read_one(
     let name = section.read("name", problems, name);
     for (key, mend) in [("name", "\"api\""), ("servers", "[\"127.0.0.1:9000\"]")] {
         if !section.has(key) {
-            problems.at(section.offset, format!("[[upstream]] has no `{key}`; write {mend}"));
+            problems.at(section.offset(), format!("[[upstream]] has no `{key}`; write {mend}"));
         }
     }
     let servers = servers(section, problems);
     let tls = tls(section, base, problems);
     let mut upstream = UpstreamSettings {
-        place: problems.place(section.offset),
+        place: problems.place(section.offset()),
         name: String::new(),
         servers: Vec::new(),
         balance: balance(section, problems),
@@ -144,7 +145,7 @@ pub(super) fn error_status(item: &Item<'_>) -> Result<u16, String> {
 fn servers(section: &Section<'_>, problems: &mut Problems) -> Option<Vec<UpstreamServer>> {
     let before = problems.len();
     let servers = section.list("servers", problems, upstream_server::read)?;
-    let offset = section.item("servers").map_or(section.offset, |item| item.offset);
+    let offset = section.item("servers").map_or(section.offset(), |item| item.offset);
     if section.is_empty_list("servers") {
         problems.at(offset, "`servers` is empty; write [\"127.0.0.1:9000\"]");
     }

@@ -14,10 +14,10 @@ use wire::http::status::Status;
 use super::answer_context::AnswerContext;
 use super::reply::Reply;
 use super::request::Request;
-use super::shared::Http;
 use super::slow::SlowRequest;
 use super::unanswered::Unanswered;
 use super::waiting::{Patience, Urgency};
+use crate::Http;
 
 /// The result of asking an application about a request.
 ///

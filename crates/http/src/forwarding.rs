@@ -3,15 +3,11 @@
 //! Owns the decision: a trusted proxy is believed, and of everybody else the fields of proxies are left out before
 //! anything else sees the request. Never parses such a field.
 
-use runtime::clock::Now;
-use runtime::diagnostic::{self, Level};
-use runtime::limits::COMPLAINT_INTERVAL_NS;
 use sys::socket::Peer;
 use wire::http::forwarded::{self, ForwardingField, MalformedForwarded};
 use wire::http::head::{FieldSlots, RequestHead};
 
 use super::settings::TrustedProxies;
-use super::shared::Http;
 
 /// Both ends of the way of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,24 +66,5 @@ impl TrustedProxies {
         read.host = told.host.or(request.host);
         let client = told.client.map(|client| Peer { address: client.ip(), port: client.port() });
         Ok((read, Sender { peer: client.unwrap_or(peer), via: Some(peer) }))
-    }
-}
-
-impl<A> Http<A> {
-    /// Counts a request of a trusted proxy that is refused, and says so from time to time.
-    pub(super) fn note_malformed_forwarding(&mut self, peer: Peer, now: Now) {
-        self.stats.forwarded_refused += 1;
-        if now.monotonic_ns < self.complain_again_ns {
-            return;
-        }
-        self.complain_again_ns = now.monotonic_ns.saturating_add(COMPLAINT_INTERVAL_NS);
-        diagnostic::write(
-            Level::Warn,
-            format_args!(
-                "requests from the trusted proxy {} are refused ({} so far): their Forwarded and \
-                 X-Forwarded fields are malformed or contradict each other; see `trusted_fields`",
-                peer.address, self.stats.forwarded_refused
-            ),
-        );
     }
 }

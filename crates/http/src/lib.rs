@@ -5,7 +5,6 @@
 //! [`serve`] the shortest one.
 
 mod answer_context;
-mod answering;
 mod app;
 mod application;
 mod asked;
@@ -13,7 +12,6 @@ mod begun;
 mod body_writer;
 mod both_versions;
 mod connection;
-mod counting;
 mod encoder;
 mod exchange;
 mod forwarding;

@@ -3,22 +3,34 @@
 //! Owns the application, the settings, the prepared reply pieces, the log and the counters. Never
 //! handles an event of a connection.
 
+mod answering;
+
 use std::any::Any;
 use std::sync::Arc;
 
+use runtime::account::nanoseconds_of;
 use runtime::clock::Now;
+use runtime::diagnostic::{self, Level};
+use runtime::limits::COMPLAINT_INTERVAL_NS;
+use runtime::output::Output;
 use runtime::service::ListenerIndex;
 use runtime::slots::ProcessId;
+use sys::socket::Peer;
 use wire::h2::RequestFields;
 use wire::http::head::FieldSlots;
+use wire::http::status::Status;
 use wire::network::Network;
 
+pub(super) use answering::NO_ANSWER;
+
+use super::application::Application;
 use super::begun::Begun;
-use super::encoder::ReplyParts;
+use super::encoder::{Encoder, ReplyParts};
 use super::log::AccessLog;
 use super::notes::Notes;
-use super::request::Begin;
+use super::request::{Begin, Request};
 use super::settings::{HttpSettings, PriorKnowledge};
+use super::slow::SlowRequest;
 use super::stats::HttpStats;
 use super::times::RequestTimes;
 use super::unanswered::Ended;
@@ -28,12 +40,12 @@ use super::unanswered::Ended;
 ///
 /// The example of [`AccessLog`] makes one by hand; [`App::into_service`](crate::App::into_service) makes one of an app.
 pub struct Http<A> {
-    pub(super) application: A,
-    pub(super) settings: Arc<HttpSettings>,
-    pub(super) parts: ReplyParts,
-    pub(super) log: Option<AccessLog>,
-    pub(super) stats: HttpStats,
-    pub(super) times: RequestTimes,
+    application: A,
+    settings: Arc<HttpSettings>,
+    parts: ReplyParts,
+    log: Option<AccessLog>,
+    stats: HttpStats,
+    times: RequestTimes,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
     slots: Option<Box<FieldSlots>>,
     /// Room for a head that comes as values; `None` while it is lent.
@@ -42,26 +54,26 @@ pub struct Http<A> {
     slots_that_stay: Option<Box<FieldSlots>>,
     /// The process of the connection that ran last: if that run ends with a panic, this is the request about which the
     /// application was asked.
-    pub(super) last: ProcessId,
+    last: ProcessId,
     /// The answer that the part just written has begun. Kept here, not in the outcome, because every answer has an
     /// outcome.
-    pub(super) begun: Option<Begun>,
+    begun: Option<Begun>,
     /// The value that the application keeps with the request about which it is being asked. Kept here for the same
     /// reason.
-    pub(super) kept: Option<Box<dyn Any>>,
+    kept: Option<Box<dyn Any>>,
     /// Processes whose client has read a part.
-    pub(super) taken: Vec<ProcessId>,
+    taken: Vec<ProcessId>,
     /// Processes that have written a part while they read the body of its request.
-    pub(super) written: Vec<ProcessId>,
+    written: Vec<ProcessId>,
     /// Requests without an answer, or the end of one, that have to be logged.
-    pub(super) ended: Vec<Ended>,
+    ended: Vec<Ended>,
     /// The notes of the application on the request that it answers, for the access log.
-    pub(super) notes: Notes,
+    notes: Notes,
     /// The number of this service, and that of its next request.
-    pub(super) service: u64,
-    pub(super) serial: u64,
+    service: u64,
+    serial: u64,
     /// When more may be said of malformed fields of trusted proxies.
-    pub(super) complain_again_ns: u64,
+    complain_again_ns: u64,
 }
 
 impl<A> Http<A> {
@@ -194,5 +206,67 @@ impl<A> Http<A> {
     pub(super) fn proxy_rules(&self, listener: ListenerIndex) -> &[Network] {
         let rules = self.settings.listeners.get(usize::from(listener.0));
         rules.map_or(&[], |rules| &rules.proxy_protocol_from)
+    }
+
+    /// Counts a request of a trusted proxy that is refused, and says so from time to time.
+    pub(super) fn note_malformed_forwarding(&mut self, peer: Peer, now: Now) {
+        self.stats.forwarded_refused += 1;
+        if now.monotonic_ns < self.complain_again_ns {
+            return;
+        }
+        self.complain_again_ns = now.monotonic_ns.saturating_add(COMPLAINT_INTERVAL_NS);
+        diagnostic::write(
+            Level::Warn,
+            format_args!(
+                "requests from the trusted proxy {} are refused ({} so far): their Forwarded and \
+                 X-Forwarded fields are malformed or contradict each other; see `trusted_fields`",
+                peer.address, self.stats.forwarded_refused
+            ),
+        );
+    }
+
+    /// Sets the value that the application keeps with the request about which it will be asked.
+    #[inline]
+    pub(super) fn lend_kept(&mut self, kept: Option<Box<dyn Any>>) {
+        self.kept = kept;
+    }
+
+    /// The value that the application keeps with the request about which it was asked.
+    #[inline]
+    pub(super) fn take_kept(&mut self) -> Option<Box<dyn Any>> {
+        self.kept.take()
+    }
+
+    /// The answer that the part just written has begun.
+    #[inline]
+    pub(super) fn take_begun(&mut self) -> Option<Begun> {
+        self.begun.take()
+    }
+
+    /// Tells a client that waits before it sends a body to go on.
+    pub(super) fn invite(&mut self, encoder: Encoder, output: &mut Output) {
+        encoder.go_on(&mut self.parts, output);
+    }
+}
+
+impl<A: Application> Http<A> {
+    /// Counts the time of a request that is answered now, and tells the application of it if it was long.
+    #[inline]
+    pub(super) fn count_time(
+        &mut self,
+        request: &Request<'_>,
+        process: ProcessId,
+        status: Status,
+        class: usize,
+        now: Now,
+    ) {
+        let began_ns = request.begin.began_ns();
+        let ticks = self.times.count(class, self.notes.timed_as, began_ns, now);
+        let Some(slow_ns) = self.settings.slow_ns else { return };
+        let took_ns = nanoseconds_of(ticks);
+        if took_ns >= slow_ns {
+            let slow = SlowRequest { process, status, began_ns, took_ns, notes: &self.notes };
+            self.application.on_slow(request, &slow);
+        }
     }
 }

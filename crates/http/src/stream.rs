@@ -116,7 +116,7 @@ impl Stream {
         context: &mut Context<'_, A::Message>,
     ) -> Next {
         http.begin_event(context);
-        http.stats.http2_requests += 1;
+        http.stats_mut().http2_requests += 1;
         let opening = match std::mem::replace(&mut self.0, State::Over) {
             State::New(opening) => opening,
             State::Refused(opening) => {
@@ -132,7 +132,7 @@ impl Stream {
             return self.begin_of(&opening, &head, sender, http, context);
         }
         let mut room = http.lend_slots_that_stay();
-        let read = http.settings.trusted.read(&head, opening.peer, &mut room);
+        let read = http.settings().trusted.read(&head, opening.peer, &mut room);
         let next = match &read {
             Ok((head, sender)) => self.begin_of(&opening, head, *sender, http, context),
             Err(MalformedForwarded) => {

@@ -69,6 +69,31 @@ enum Piece {
     File(FileRegion),
 }
 
+/// Emptied outboxes kept for reuse.
+///
+/// Limit: further ones are freed.
+const SPARE_OUTBOXES: usize = 4_096;
+
+/// Emptied outboxes of a scheduler.
+#[derive(Default)]
+#[expect(clippy::vec_box, reason = "they go into slots as they are")]
+pub(crate) struct SpareOutboxes(Vec<Box<Outbox>>);
+
+impl SpareOutboxes {
+    /// An empty outbox.
+    pub(crate) fn take(&mut self) -> Box<Outbox> {
+        self.0.pop().unwrap_or_default()
+    }
+
+    /// Keeps an outbox for reuse.
+    pub(crate) fn give_back(&mut self, mut outbox: Box<Outbox>) {
+        if self.0.len() < SPARE_OUTBOXES {
+            outbox.clear();
+            self.0.push(outbox);
+        }
+    }
+}
+
 /// The queue of one process.
 #[derive(Default)]
 pub(crate) struct Outbox {

@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use crate::outbox::Outbox;
+use crate::outbox::{Outbox, SpareOutboxes};
 use crate::posted::{PostNumber, Posted};
 use crate::process::{Flags, Mode, Process};
 use crate::slots::{ProcessId, Slots};
@@ -54,8 +54,7 @@ impl<K, T> Lanes for Slots<Process<K, T>> {
 /// The means by which a service posts.
 pub(crate) struct Post<'a> {
     pub(crate) lanes: &'a mut dyn Lanes,
-    #[expect(clippy::vec_box, reason = "they go into slots as they are")]
-    pub(crate) spare_outboxes: &'a mut Vec<Box<Outbox>>,
+    pub(crate) spare_outboxes: &'a mut SpareOutboxes,
     pub(crate) posted: &'a mut Posted,
 }
 
@@ -71,8 +70,7 @@ impl Post<'_> {
         if nothing_waits && let Some(number) = self.posted.number(bytes) {
             *lone_post = Some(number);
         } else {
-            let spare = || self.spare_outboxes.pop().unwrap_or_default();
-            let outbox = outbox.get_or_insert_with(spare);
+            let outbox = outbox.get_or_insert_with(|| self.spare_outboxes.take());
             if let Some(number) = lone_post.take() {
                 outbox.post(self.posted.string(number));
             }

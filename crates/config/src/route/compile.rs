@@ -38,20 +38,20 @@ pub struct RouteTable {
     asks_for_access: bool,
 }
 
-/// The rules of one host.
+/// The rules of one host. Plain data, which a lookup only reads.
 #[derive(Debug, Clone, Default)]
 pub(super) struct HostTable {
-    pub(super) place: Option<TextPosition>,
+    pub(crate) place: Option<TextPosition>,
     /// Its first route.
-    pub(super) first: RuleId,
+    pub(crate) first: RuleId,
     /// The routes for single paths, ascending.
-    pub(super) exact: HashMap<String, Vec<RuleId>>,
+    pub(crate) exact: HashMap<String, Vec<RuleId>>,
     /// The other routes, ascending.
-    pub(super) others: Vec<RuleId>,
+    pub(crate) others: Vec<RuleId>,
     /// The answer if no route matches the request; the last rule of the host.
-    pub(super) files: RuleId,
+    pub(crate) files: RuleId,
     error_pages: Vec<ErrorPage>,
-    pub(super) https: HostHttps,
+    pub(crate) https: HostHttps,
 }
 
 impl RouteTable {

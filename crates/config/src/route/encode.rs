@@ -9,11 +9,11 @@ use super::hosts::PlainHost;
 use crate::glob::Captures;
 use crate::target::{Spot, TargetPart, TargetTemplate};
 
-/// The parts of a request that fill in a target.
+/// The parts of a request that fill in a target. Plain data.
 #[derive(Clone, Copy)]
 pub(super) struct Filling<'a> {
-    pub(super) path: &'a str,
-    pub(super) captures: &'a Captures,
+    pub(crate) path: &'a str,
+    pub(crate) captures: &'a Captures,
 }
 
 impl TargetTemplate {

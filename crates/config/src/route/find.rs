@@ -190,11 +190,11 @@ pub(super) enum Seen<'s> {
     TooMany,
 }
 
-/// Where a walk begins.
+/// Where a walk begins. Plain data.
 pub(super) struct Start<'a> {
-    pub(super) path: Cow<'a, str>,
-    pub(super) rule: RuleId,
-    pub(super) rewrites: usize,
+    pub(crate) path: Cow<'a, str>,
+    pub(crate) rule: RuleId,
+    pub(crate) rewrites: usize,
 }
 
 impl<'a> Start<'a> {

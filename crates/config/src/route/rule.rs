@@ -20,32 +20,32 @@ use crate::model::upstream::{ForwardAuth, ProxiedPath};
 use crate::model::when::RouteCondition;
 use crate::problem::TextPosition;
 
-/// A route of the file, or the action of a host if no route matches.
+/// A route of the file, or the action of a host if no route matches. Plain data, which a lookup only reads.
 #[derive(Debug, Clone)]
 pub(super) struct Rule {
     /// Its place; `None` for the files of a host.
-    pub(super) place: Option<TextPosition>,
-    pub(super) paths: Paths,
+    pub(crate) place: Option<TextPosition>,
+    pub(crate) paths: Paths,
     /// Empty for all. HEAD is there wherever GET is.
-    pub(super) methods: Vec<Method>,
-    pub(super) host: Option<HostName>,
-    pub(super) conditions: Vec<RouteCondition>,
-    pub(super) action: RouteAction,
+    pub(crate) methods: Vec<Method>,
+    pub(crate) host: Option<HostName>,
+    pub(crate) conditions: Vec<RouteCondition>,
+    pub(crate) action: RouteAction,
     /// The fields of route, host and server together.
-    pub(super) headers: FieldList,
-    pub(super) cache_control: Option<String>,
+    pub(crate) headers: FieldList,
+    pub(crate) cache_control: Option<String>,
     /// The fields of `103 Early Hints`.
-    pub(super) early_hints: FieldList,
+    pub(crate) early_hints: FieldList,
     /// Its name in the access log.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Whether its requests are in the access log.
-    pub(super) log: Logging,
+    pub(crate) log: Logging,
     /// The rules of access; empty lets all clients in.
-    pub(super) access: Arc<[AccessRule]>,
+    pub(crate) access: Arc<[AccessRule]>,
     /// The server that is asked whether a request may pass.
-    pub(super) forward_auth: Option<ForwardAuth>,
-    pub(super) body_size: u64,
-    pub(super) form_size: u64,
+    pub(crate) forward_auth: Option<ForwardAuth>,
+    pub(crate) body_size: u64,
+    pub(crate) form_size: u64,
 }
 
 /// The paths a rule takes.

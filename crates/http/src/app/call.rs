@@ -3,6 +3,8 @@
 //! Owns access to the request, the state, and the waits of handlers. `waiting` ends a wait. Never
 //! writes an answer.
 
+mod waiting;
+
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,9 +18,12 @@ use runtime::slots::ProcessId;
 use serde::de::DeserializeOwned;
 use wire::http::status::Status;
 
+pub(super) use waiting::Asked;
+
 use super::message::{AppMessage, Work};
-use super::{Failure, HandlerResult, Parameters};
-use crate::Request;
+use super::response::Response;
+use super::{App, Failure, HandlerResult, Parameters, Route};
+use crate::{AnswerContext, Request};
 
 /// One request in its handler.
 ///
@@ -41,13 +46,13 @@ use crate::Request;
 /// # let _ = app;
 /// ```
 pub struct Call<'c, S> {
-    pub(super) state: &'c mut S,
-    pub(super) request: &'c Request<'c>,
-    pub(super) parameters: Parameters,
-    pub(super) id: ProcessId,
-    pub(super) now: Now,
-    pub(super) mail: &'c mut Mailbox<AppMessage<S>>,
-    pub(super) waiting: &'c mut Waiting<S>,
+    state: &'c mut S,
+    request: &'c Request<'c>,
+    parameters: Parameters,
+    id: ProcessId,
+    now: Now,
+    mail: &'c mut Mailbox<AppMessage<S>>,
+    waiting: &'c mut Waiting<S>,
 }
 
 pub(super) type Values = Vec<Box<dyn Any + Send>>;
@@ -66,12 +71,12 @@ pub(super) enum Wait<S> {
 
 /// All waits of one scheduler.
 pub(super) struct Waiting<S> {
-    pub(super) calls: HashMap<ProcessId, Wait<S>>,
+    calls: HashMap<ProcessId, Wait<S>>,
     /// The entry of a call that has ended stays until it is due, or until there are too many such entries.
-    pub(super) times: Alarms<ProcessId>,
-    pub(super) unsent: BTreeMap<Endpoint, VecDeque<AppMessage<S>>>,
+    times: Alarms<ProcessId>,
+    unsent: BTreeMap<Endpoint, VecDeque<AppMessage<S>>>,
     /// The number of questions so far. Each has its number, so that a late answer is not taken for that of another.
-    pub(super) questions: u64,
+    questions: u64,
 }
 
 impl<S: 'static> Call<'_, S> {
@@ -166,6 +171,33 @@ impl<S: 'static> Call<'_, S> {
         }
         let question = self.waiting.ask(self.id, self.mail, &others, &work)?;
         Ok(self.waiting.answers(self.id, question, vec![own], others.len(), Box::new(then)))
+    }
+}
+
+impl<S: 'static> App<S> {
+    /// Calls a handler, or what follows its wait. If it waits (again), its parameters are kept.
+    pub(super) fn call(
+        &mut self,
+        request: &Request<'_>,
+        parameters: Parameters,
+        context: &mut AnswerContext<'_, AppMessage<S>>,
+        handler: impl FnOnce(&mut Call<'_, S>, &mut [Route<S>]) -> HandlerResult,
+    ) -> HandlerResult {
+        let mut call = Call {
+            state: &mut self.state,
+            request,
+            parameters,
+            id: context.id,
+            now: context.now,
+            mail: context.mail,
+            waiting: &mut self.waiting,
+        };
+        let outcome = handler(&mut call, &mut self.routes);
+        let parameters = call.parameters;
+        if outcome.as_ref().is_ok_and(Response::is_later) {
+            context.keep(Box::new(parameters));
+        }
+        outcome
     }
 }
 

@@ -10,7 +10,6 @@ mod message;
 mod response;
 mod run;
 mod server;
-mod waiting;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -13,9 +13,9 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 use wire::http::target;
 
+use super::call::Asked;
 use super::message::{AppMessage, Kind as MessageKind};
 use super::response::Response;
-use super::waiting::Asked;
 use super::{App, Call, Failure, HandlerResult, Parameters, Route};
 use crate::limits::DRAIN_IDLE_GRACE;
 use crate::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
@@ -152,36 +152,11 @@ impl<S: 'static> App<S> {
             route.answer(call)
         })
     }
-
-    /// Calls a handler, or what follows its wait. If it waits (again), its parameters are kept.
-    fn call(
-        &mut self,
-        request: &Request<'_>,
-        parameters: Parameters,
-        context: &mut AnswerContext<'_, AppMessage<S>>,
-        handler: impl FnOnce(&mut Call<'_, S>, &mut [Route<S>]) -> HandlerResult,
-    ) -> HandlerResult {
-        let mut call = Call {
-            state: &mut self.state,
-            request,
-            parameters,
-            id: context.id,
-            now: context.now,
-            mail: context.mail,
-            waiting: &mut self.waiting,
-        };
-        let outcome = handler(&mut call, &mut self.routes);
-        let parameters = call.parameters;
-        if outcome.as_ref().is_ok_and(Response::is_later) {
-            context.keep(Box::new(parameters));
-        }
-        outcome
-    }
 }
 
-impl<S> Route<S> {
+impl<S: 'static> Route<S> {
     fn answer(&mut self, call: &mut Call<'_, S>) -> HandlerResult {
-        let method = call.request.method();
+        let method = call.request().method();
         let name = if method == Method::Head { "GET" } else { method.as_str() };
         match self.handlers.get_mut(name) {
             Some(handler) => handler(call),

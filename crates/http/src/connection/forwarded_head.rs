@@ -28,7 +28,7 @@ impl Connection {
             return self.take_request(http, request, sender, received, context);
         }
         let mut room = http.lend_slots_that_stay();
-        let read = http.settings.trusted.read(request, self.arrival.peer, &mut room);
+        let read = http.settings().trusted.read(request, self.arrival.peer, &mut room);
         let progress = match &read {
             Ok((request, sender)) => self.take_request(http, request, *sender, received, context),
             Err(MalformedForwarded) => {

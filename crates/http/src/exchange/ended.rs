@@ -8,11 +8,10 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::{Exchange, State};
-use crate::answering::NO_ANSWER;
 use crate::application::Application;
 use crate::refused::Refused;
 use crate::sent::SentAnswer;
-use crate::shared::Http;
+use crate::shared::{Http, NO_ANSWER};
 use crate::unanswered::Ended;
 
 /// The status of a request whose client has left before its answer was begun, in the log and the counters: nginx's.
@@ -29,7 +28,7 @@ impl Exchange {
         status: Status,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
-        http.kept = self.kept.take();
+        http.lend_kept(self.kept.take());
         if let Some(begun) = self.begun {
             self.end_unanswered(http, begun.status());
             return begun.cut();
@@ -47,7 +46,7 @@ impl Exchange {
             http.on_panic(reason);
             return;
         }
-        http.kept = self.kept.take();
+        http.lend_kept(self.kept.take());
         let status = match (self.begun, reason) {
             (Some(begun), _) => begun.status(),
             (None, CloseReason::Panicked) => Status::INTERNAL_SERVER_ERROR,

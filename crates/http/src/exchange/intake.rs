@@ -140,7 +140,7 @@ impl Exchange {
                 Intake::More
             }
         };
-        exchange.kept = http.kept.take();
+        exchange.kept = http.take_kept();
         if asked.head().expects_continue && arrived.is_empty() {
             exchange.body.invitation = Invitation::Due;
         }
@@ -177,10 +177,10 @@ impl Exchange {
         piece: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> Step {
-        http.kept = self.kept.take();
+        http.lend_kept(self.kept.take());
         let intake = http.hand_over(piece, context);
         self.body.handed = http.application().kept_of_body(self.process);
-        self.kept = http.kept.take();
+        self.kept = http.take_kept();
         let step = self.after_intake(http, intake, context);
         if matches!(self.state, State::HandingOver | State::Paused { .. }) {
             return self.answer_early(http, step, context);
@@ -233,7 +233,7 @@ impl Exchange {
                 }
                 if std::mem::replace(&mut self.body.invitation, Invitation::None) == Invitation::Due
                 {
-                    self.way.last_encoder().go_on(&mut http.parts, context.output);
+                    http.invite(self.way.last_encoder(), context.output);
                 }
                 Step::More
             }
@@ -263,10 +263,10 @@ impl Exchange {
         http: &mut Http<A>,
         context: &mut Context<'_, A::Message>,
     ) -> Step {
-        http.kept = self.kept.take();
+        http.lend_kept(self.kept.take());
         let head = self.head.request();
         let intake = http.admit_body(&self.request(&head), context);
-        self.kept = http.kept.take();
+        self.kept = http.take_kept();
         self.after_intake(http, intake, context)
     }
 
@@ -346,9 +346,9 @@ impl Exchange {
         context: &mut Context<'_, A::Message>,
     ) -> Step {
         if self.state == State::HandingOver {
-            http.kept = self.kept.take();
+            http.lend_kept(self.kept.take());
             http.end_of_body(&self.body.trailers, context);
-            self.kept = http.kept.take();
+            self.kept = http.take_kept();
         }
         if self.begun.is_some() && context.queued_bytes() > 0 {
             self.wait(http, context);

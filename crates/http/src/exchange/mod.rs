@@ -128,7 +128,7 @@ impl Exchange {
         http: &mut Http<A>,
         context: &mut Context<'_, A::Message>,
     ) -> Step {
-        http.kept = self.kept.take();
+        http.lend_kept(self.kept.take());
         let head = self.head.request();
         let asked = Asked::new(self.request(&head), self.way, self.rest);
         match http.answer_out_of_line(&asked, self.begun, context) {
@@ -158,8 +158,8 @@ impl Exchange {
         http: &mut Http<A>,
         context: &mut Context<'_, A::Message>,
     ) {
-        self.kept = http.kept.take();
-        let begun = http.begun.take();
+        self.kept = http.take_kept();
+        let begun = http.take_begun();
         let has_part = begun.is_some();
         self.begun = begun.or(self.begun);
         self.wait(http, context);

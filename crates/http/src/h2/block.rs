@@ -15,10 +15,10 @@ pub(super) enum BlockUse {
     Dropped(Option<ErrorCode>),
 }
 
-/// A part of a block of fields.
+/// A part of a block of fields. Plain data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fragment<'f> {
-    pub(super) bytes: &'f [u8],
+    pub(crate) bytes: &'f [u8],
     /// Whether the block is whole with it.
-    pub(super) is_last: bool,
+    pub(crate) is_last: bool,
 }

@@ -18,10 +18,10 @@ use crate::application::Application;
 use crate::limits::{H2_FRAME_BYTES, H2_OWED_FRAMES, H2_STREAMS_BEGUN_PER_RUN};
 use crate::shared::Http;
 
-/// The result of one call with input.
+/// The result of one call with input. Plain data.
 pub(super) struct Taken {
-    pub(super) bytes: usize,
-    pub(super) has_more: MoreInput,
+    pub(crate) bytes: usize,
+    pub(crate) has_more: MoreInput,
 }
 
 /// A window is larger than any may be (RFC 9113, 6.9.1).

@@ -109,7 +109,7 @@ impl Http2Connection {
         match purpose {
             BlockUse::Request(after) => {
                 let mut fields = http.lend_fields();
-                fields.begin(self.scheme, after, http.settings.head);
+                fields.begin(self.scheme, after, http.settings().head);
                 let decoded = self.decoder.decode(bytes, |name, value| fields.note(name, value));
                 let opened = match decoded {
                     Ok(()) => self.open(http, &mut fields, (number, after), context),

@@ -205,7 +205,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.stats.count_buffered(before, queued);
         if queued == 0 {
             if let Some(outbox) = process.outbox.take() {
-                self.release_outbox(outbox);
+                self.spare_outboxes.give_back(outbox);
             }
             process.flags.take(Flags::WANTS_ROOM);
             let output = if waited { Drained::AfterWaiting } else { Drained::Nothing };

@@ -30,7 +30,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             self.executor.stats.count_buffered(buffered, 0);
         }
         if let Some(outbox) = process.outbox.take() {
-            self.executor.release_outbox(outbox);
+            self.executor.spare_outboxes.give_back(outbox);
         }
         self.executor.forget_layer(&process);
         self.executor.stats.fast_peers -= u64::from(process.flags.has(Flags::FAST));

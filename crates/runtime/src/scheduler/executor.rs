@@ -17,7 +17,7 @@ use crate::group::Group;
 use crate::lent::Lent;
 use crate::limits;
 use crate::mailbox::Mailbox;
-use crate::outbox::Outbox;
+use crate::outbox::SpareOutboxes;
 use crate::output::Output;
 use crate::posted::Posted;
 use crate::process::{Flags, Process};
@@ -34,54 +34,54 @@ pub(super) type ProcessOf<P, S> = Process<<P as Pollset>::Socket, <S as Service>
 /// Whether a process lives on; if not, why it ends. Then nothing more is done to it.
 pub(super) type Lives<T = ()> = Result<T, CloseReason>;
 
-/// The process whose handler is being called.
+/// The process whose handler is being called. Plain data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Running {
-    pub(super) id: ProcessId,
-    pub(super) kind: usize,
+    pub(crate) id: ProcessId,
+    pub(crate) kind: usize,
     /// Bytes of its inbox, which is lent to the handler during the call.
-    pub(super) lent_bytes: usize,
+    pub(crate) lent_bytes: usize,
     /// Bytes that its state held before the call.
-    pub(super) held_bytes: usize,
+    pub(crate) held_bytes: usize,
 }
 
-/// The parts that run processes.
+/// The parts that run processes. Plain data: a part owns its own, and each function borrows those that it needs beside
+/// a process.
 pub(super) struct Executor<P: Pollset, S: Service> {
-    pub(super) pollset: P,
-    pub(super) service: S,
-    pub(super) mailbox: Mailbox<S::Message>,
-    pub(super) clock: Clock,
+    pub(crate) pollset: P,
+    pub(crate) service: S,
+    pub(crate) mailbox: Mailbox<S::Message>,
+    pub(crate) clock: Clock,
     /// The output of the running process.
-    pub(super) output: Output,
-    pub(super) group: Group,
-    #[expect(clippy::vec_box, reason = "they go back into slots as they are")]
-    pub(super) spare_outboxes: Vec<Box<Outbox>>,
-    pub(super) posted: Posted,
+    pub(crate) output: Output,
+    pub(crate) group: Group,
+    pub(crate) spare_outboxes: SpareOutboxes,
+    pub(crate) posted: Posted,
     /// The parts that only some processes have.
-    pub(super) extras: Extras,
+    pub(crate) extras: Extras,
     /// The buffers that transports decode and encode into.
-    pub(super) lent: Lent,
-    pub(super) run_queue: VecDeque<ProcessId>,
+    pub(crate) lent: Lent,
+    pub(crate) run_queue: VecDeque<ProcessId>,
     /// The processes in the queues, other than streams, that want something of the next turn.
-    pub(super) wishes: Wishes,
+    pub(crate) wishes: Wishes,
     /// Processes that the service wants to run before the events of the next turn.
-    pub(super) resumed: VecDeque<ProcessId>,
+    pub(crate) resumed: VecDeque<ProcessId>,
     /// Processes that were told to wait for memory, since the list was last emptied; some have ended or been read
     /// since.
-    pub(super) starved: Vec<ProcessId>,
+    pub(crate) starved: Vec<ProcessId>,
     /// Processes that came to hold much since the list was last searched; some have ended or let go of it since.
-    pub(super) large: Vec<ProcessId>,
-    pub(super) running: Option<Running>,
-    pub(super) spin: Spin,
-    pub(super) sampler: Sampler,
+    pub(crate) large: Vec<ProcessId>,
+    pub(crate) running: Option<Running>,
+    pub(crate) spin: Spin,
+    pub(crate) sampler: Sampler,
     /// The use of each process, while somebody watches.
-    pub(super) watch: Option<Watch>,
-    pub(super) stats: Stats,
-    pub(super) settings: SchedulerSettings,
-    pub(super) drain: Option<Drain>,
+    pub(crate) watch: Option<Watch>,
+    pub(crate) stats: Stats,
+    pub(crate) settings: SchedulerSettings,
+    pub(crate) drain: Option<Drain>,
     /// Bytes of queued output that may still be sent in this turn.
-    pub(super) sends_left: usize,
-    pub(super) handshakes: Handshakes,
+    pub(crate) sends_left: usize,
+    pub(crate) handshakes: Handshakes,
 }
 
 impl<P: Pollset, S: Service> Executor<P, S> {
@@ -100,7 +100,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             clock,
             output: Output::default(),
             group: Group::default(),
-            spare_outboxes: Vec::new(),
+            spare_outboxes: SpareOutboxes::default(),
             posted: Posted::default(),
             extras: Extras::new(settings.connections),
             lent: Lent::default(),

@@ -288,8 +288,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if owed == 0 {
             return Ok(false);
         }
-        let spare = || self.spare_outboxes.pop().unwrap_or_default();
-        let outbox = process.outbox.get_or_insert_with(spare);
+        let outbox = process.outbox.get_or_insert_with(|| self.spare_outboxes.take());
         let before = outbox.counted_bytes();
         outbox.note_owed(owed);
         self.stats.count_buffered(before, outbox.counted_bytes());

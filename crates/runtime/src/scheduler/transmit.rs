@@ -10,17 +10,12 @@ use super::executor::{Executor, Lives, ProcessOf};
 use super::run::Drained;
 use crate::account::{TimeAccount, change_to, charged_to};
 use crate::limits::{FAST_PEER_TICKS, FAST_PEERS, OUTBOX_BYTES, QUEUED_BYTES_SENT_PER_RUN};
-use crate::outbox::{Outbox, Plain, Transmitted};
+use crate::outbox::{Plain, SpareOutboxes, Transmitted};
 use crate::posted::PostNumber;
 use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Service};
 use crate::slots::ProcessId;
 use crate::uptake::Uptake;
-
-/// Emptied outboxes kept for reuse.
-///
-/// Limit: further ones are freed.
-const SPARE_OUTBOXES: usize = 4_096;
 
 impl<P: Pollset, S: Service> Executor<P, S> {
     /// Sends the output of the running process, after what it has queued.
@@ -99,7 +94,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             self.output.clear();
             return Err(self.cut_for_want_of_memory(process));
         }
-        let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
+        let mut outbox = self.spare_outboxes.take();
         outbox.push_bytes(rest);
         self.output.clear();
         self.stats.count_buffered(0, outbox.queued_bytes());
@@ -130,8 +125,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if self.output.is_empty() {
             return;
         }
-        let spare = || self.spare_outboxes.pop().unwrap_or_default();
-        let outbox = process.outbox.get_or_insert_with(spare);
+        let outbox = process.outbox.get_or_insert_with(|| self.spare_outboxes.take());
         let before = outbox.queued_bytes();
         outbox.append(&mut self.output);
         self.stats.count_buffered(before, outbox.queued_bytes());
@@ -179,7 +173,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         match outcome {
             Transmitted::All => {
                 if let Some(outbox) = process.outbox.take() {
-                    self.release_outbox(outbox);
+                    self.spare_outboxes.give_back(outbox);
                 }
                 self.stop_waiting_for_room(id, process)?;
                 // Only posted bytes were waiting: the process did not ask to be told when they have been sent.
@@ -208,8 +202,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     #[cold]
     fn queue_lone_post(&mut self, process: &mut ProcessOf<P, S>) {
         let Some(number) = process.lone_post.take() else { return };
-        let spare = || self.spare_outboxes.pop().unwrap_or_default();
-        process.outbox.get_or_insert_with(spare).post(self.posted.string(number));
+        let outbox = process.outbox.get_or_insert_with(|| self.spare_outboxes.take());
+        outbox.post(self.posted.string(number));
     }
 
     /// Sends the one string that was posted to a process with an empty queue.
@@ -239,7 +233,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if sent == Sent::All {
             return self.on_sent(id, process, Drained::Nothing);
         }
-        let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
+        let mut outbox = self.spare_outboxes.take();
         outbox.post_rest(bytes, count);
         self.stats.count_buffered(0, outbox.queued_bytes());
         process.outbox = Some(outbox);
@@ -356,15 +350,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
 
     /// Frees the room that is kept for the next output and the next streams.
     pub(super) fn free_spare(&mut self) {
-        self.spare_outboxes = Vec::new();
+        self.spare_outboxes = SpareOutboxes::default();
         self.extras.free_spare();
-    }
-
-    /// Keeps an emptied outbox for reuse.
-    pub(super) fn release_outbox(&mut self, mut outbox: Box<Outbox>) {
-        if self.spare_outboxes.len() < SPARE_OUTBOXES {
-            outbox.clear();
-            self.spare_outboxes.push(outbox);
-        }
     }
 }

@@ -15,14 +15,14 @@ use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
-use super::Failure;
-use super::call::{Then, ThenWith, Values, Wait, Waiting};
-use super::message::{AppMessage, Kind, Work};
-use super::response::Response;
+use super::{Then, ThenWith, Values, Wait, Waiting};
+use crate::app::Failure;
+use crate::app::message::{AppMessage, Kind, Work};
+use crate::app::response::Response;
 use crate::limits::ASKED_UNSENT_MAX;
 
 /// The state of a call when its connection asks for the answer.
-pub(super) enum Asked<S> {
+pub(crate) enum Asked<S> {
     /// A new call.
     First,
     /// It still waits.
@@ -32,7 +32,7 @@ pub(super) enum Asked<S> {
 }
 
 impl<S: 'static> Waiting<S> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             calls: HashMap::default(),
             times: Alarms::default(),
@@ -41,7 +41,7 @@ impl<S: 'static> Waiting<S> {
         }
     }
 
-    pub(super) fn until(&mut self, id: ProcessId, due_ns: u64, then: Then<S>) -> Response {
+    pub(crate) fn until(&mut self, id: ProcessId, due_ns: u64, then: Then<S>) -> Response {
         self.calls.insert(id, Wait::Until { due_ns, then });
         self.times.set(due_ns, id);
         let calls = &self.calls;
@@ -53,7 +53,7 @@ impl<S: 'static> Waiting<S> {
     }
 
     /// Sends work to schedulers and returns the number of the question.
-    pub(super) fn ask(
+    pub(crate) fn ask(
         &mut self,
         process: ProcessId,
         mail: &mut Mailbox<AppMessage<S>>,
@@ -73,7 +73,7 @@ impl<S: 'static> Waiting<S> {
         Ok(question)
     }
 
-    pub(super) fn answers(
+    pub(crate) fn answers(
         &mut self,
         id: ProcessId,
         question: u64,
@@ -86,7 +86,7 @@ impl<S: 'static> Waiting<S> {
     }
 
     /// Sends a message, now or when there is room. Messages to one endpoint keep their order.
-    pub(super) fn send(
+    pub(crate) fn send(
         &mut self,
         mail: &mut Mailbox<AppMessage<S>>,
         to: Endpoint,
@@ -100,7 +100,7 @@ impl<S: 'static> Waiting<S> {
     }
 
     /// A result for a call. It is dropped if the call has ended.
-    pub(super) fn take_value(
+    pub(crate) fn take_value(
         &mut self,
         id: ProcessId,
         question: u64,
@@ -132,7 +132,7 @@ impl<S: 'static> Waiting<S> {
     }
 
     /// At the end of a turn: handles due times, and sends messages for which there is room now.
-    pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_, AppMessage<S>>) {
+    pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, AppMessage<S>>) {
         let now_ns = context.now.monotonic_ns;
         for _ in 0..ALARMS_PER_TURN {
             let Some(id) = self.times.take_due(now_ns) else { break };
@@ -164,7 +164,7 @@ impl<S: 'static> Waiting<S> {
     }
 
     /// A request is asked about, for the first time or again.
-    pub(super) fn take(&mut self, id: ProcessId) -> Asked<S> {
+    pub(crate) fn take(&mut self, id: ProcessId) -> Asked<S> {
         // Most apps have no waits, and should not pay for hashing.
         if self.calls.is_empty() {
             return Asked::First;
@@ -179,12 +179,12 @@ impl<S: 'static> Waiting<S> {
         }
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.calls.len()
     }
 
     /// A request will not be asked about again.
-    pub(super) fn forget(&mut self, id: ProcessId) {
+    pub(crate) fn forget(&mut self, id: ProcessId) {
         if !self.calls.is_empty() {
             self.calls.remove(&id);
         }

@@ -14,24 +14,24 @@ use wire::http::head::HttpVersion;
 use wire::http::method::Method;
 use wire::http::status::Status;
 
-use super::answer_context::AnswerContext;
-use super::application::{Answer, Application, BodyPolicy, Intake};
-use super::asked::{Asked, BodyRest, Way};
-use super::begun::Begun;
-use super::encoder::{Behind, Encoder, Persistence};
-use super::framing::StreamFraming;
-use super::log::AccessLine;
-use super::notes::{Notes, TimedAs};
-use super::refused::Refused;
-use super::reply::{BodyUse, Reply};
-use super::request::Request;
-use super::sent::SentAnswer;
-use super::shared::Http;
-use super::traced;
-use super::unanswered::{Ended, Unanswered};
+use super::Http;
+use crate::answer_context::AnswerContext;
+use crate::application::{Answer, Application, BodyPolicy, Intake};
+use crate::asked::{Asked, BodyRest, Way};
+use crate::begun::Begun;
+use crate::encoder::{Behind, Encoder, Persistence};
+use crate::framing::StreamFraming;
+use crate::log::AccessLine;
+use crate::notes::{Notes, TimedAs};
+use crate::refused::Refused;
+use crate::reply::{BodyUse, Reply};
+use crate::request::Request;
+use crate::sent::SentAnswer;
+use crate::traced;
+use crate::unanswered::{Ended, Unanswered};
 
 /// The status of a request without an answer, in the log and the counters.
-pub(super) const NO_ANSWER: Status = match Status::from_code(444) {
+pub(crate) const NO_ANSWER: Status = match Status::from_code(444) {
     Some(status) => status,
     None => Status::BAD_REQUEST,
 };
@@ -39,7 +39,7 @@ pub(super) const NO_ANSWER: Status = match Status::from_code(444) {
 impl<A: Application> Http<A> {
     /// Starts an event of a connection: notes its process, and the second for the `Date` of its replies.
     #[inline]
-    pub(super) fn begin_event(&mut self, context: &Context<'_, A::Message>) {
+    pub(crate) fn begin_event(&mut self, context: &Context<'_, A::Message>) {
         self.last = context.id;
         self.parts.set_second(context.now.unix_seconds);
     }
@@ -56,7 +56,7 @@ impl<A: Application> Http<A> {
     }
 
     /// Asks the application what to do with a body.
-    pub(super) fn policy_of(
+    pub(crate) fn policy_of(
         &mut self,
         request: &Request<'_>,
         context: &mut Context<'_, A::Message>,
@@ -65,7 +65,7 @@ impl<A: Application> Http<A> {
     }
 
     /// Asks the application whether a body may come.
-    pub(super) fn admit_body(
+    pub(crate) fn admit_body(
         &mut self,
         request: &Request<'_>,
         context: &mut Context<'_, A::Message>,
@@ -74,7 +74,7 @@ impl<A: Application> Http<A> {
     }
 
     /// Tells the application that a body will be handed over to it.
-    pub(super) fn begin_body(
+    pub(crate) fn begin_body(
         &mut self,
         request: &Request<'_>,
         context: &mut Context<'_, A::Message>,
@@ -89,7 +89,7 @@ impl<A: Application> Http<A> {
     }
 
     /// Hands a piece of a body to the application.
-    pub(super) fn hand_over(
+    pub(crate) fn hand_over(
         &mut self,
         piece: &[u8],
         context: &mut Context<'_, A::Message>,
@@ -98,7 +98,7 @@ impl<A: Application> Http<A> {
     }
 
     /// Tells the application that such a body is complete, and which fields came behind it.
-    pub(super) fn end_of_body(
+    pub(crate) fn end_of_body(
         &mut self,
         trailers: &FieldList,
         context: &mut Context<'_, A::Message>,
@@ -137,7 +137,7 @@ impl<A: Application> Http<A> {
     /// nothing was written ([`Answer::Wait`]) or only a part (then `begun` describes it), `Linger` or `Abort` if the
     /// rest will not come.
     #[inline(always)]
-    pub(super) fn answer(
+    pub(crate) fn answer(
         &mut self,
         asked: &Asked<'_>,
         begun: Option<Begun>,
@@ -256,7 +256,7 @@ impl<A: Application> Http<A> {
 
     /// [`answer`](Self::answer) without inlining, where the size of the code matters more than the time of a call.
     #[inline(never)]
-    pub(super) fn answer_out_of_line(
+    pub(crate) fn answer_out_of_line(
         &mut self,
         asked: &Asked<'_>,
         begun: Option<Begun>,
@@ -267,7 +267,7 @@ impl<A: Application> Http<A> {
 
     /// The value that an application keeps is for this request alone.
     #[inline]
-    pub(super) fn drop_kept(&mut self) {
+    pub(crate) fn drop_kept(&mut self) {
         if self.kept.is_some() {
             self.kept = None;
         }
@@ -275,7 +275,7 @@ impl<A: Application> Http<A> {
 
     /// If the process that ran last has panicked, the application was perhaps asked about a request that was not
     /// kept, or not yet.
-    pub(super) fn on_panic(&mut self, reason: CloseReason) {
+    pub(crate) fn on_panic(&mut self, reason: CloseReason) {
         if reason == CloseReason::Panicked {
             self.drop_kept();
             let process = self.last;
@@ -284,12 +284,12 @@ impl<A: Application> Http<A> {
     }
 
     /// The client has read a part of an answer. The next part is requested after other processes have run.
-    pub(super) fn note_taken(&mut self, process: ProcessId) {
+    pub(crate) fn note_taken(&mut self, process: ProcessId) {
         self.taken.push(process);
     }
 
     /// A part of an answer was written by a process that reads. It is told in the next turn, as if it had waited.
-    pub(super) fn note_written(&mut self, process: ProcessId) {
+    pub(crate) fn note_written(&mut self, process: ProcessId) {
         self.written.push(process);
     }
 
@@ -304,7 +304,7 @@ impl<A: Application> Http<A> {
 
     /// Tells the application that a request ends without it, of whose answer so many bytes were sent. Afterwards the
     /// notes are those of the request.
-    pub(super) fn tell_unanswered(&mut self, process: ProcessId, request: &Request<'_>, sent: u64) {
+    pub(crate) fn tell_unanswered(&mut self, process: ProcessId, request: &Request<'_>, sent: u64) {
         self.clear_notes();
         let (notes, kept) = (&mut self.notes, &mut self.kept);
         self.application.on_unanswered(request, Unanswered::new(process, sent, notes, kept));
@@ -316,12 +316,12 @@ impl<A: Application> Http<A> {
     }
 
     /// The notes that were just made, if they are for a line.
-    pub(super) fn take_notes_of_line(&mut self) -> Option<Notes> {
+    pub(crate) fn take_notes_of_line(&mut self) -> Option<Notes> {
         self.notes.take_for_line()
     }
 
     /// A request has ended without an answer, or the end of one. Logged at the end of the turn.
-    pub(super) fn note_ended(&mut self, ended: Ended) {
+    pub(crate) fn note_ended(&mut self, ended: Ended) {
         self.ended.push(ended);
     }
 
@@ -346,7 +346,7 @@ impl<A: Application> Http<A> {
 
     /// A request on a stream is malformed: its stream ends without an answer (RFC 9113, 8.1.1), which is counted and
     /// logged as 400.
-    pub(super) fn note_malformed(&mut self, peer: Peer, seen: &[u8], now: Now) {
+    pub(crate) fn note_malformed(&mut self, peer: Peer, seen: &[u8], now: Now) {
         let status = Status::BAD_REQUEST;
         self.stats.refused += 1;
         self.stats.count(status);
@@ -358,7 +358,7 @@ impl<A: Application> Http<A> {
     }
 
     /// Writes the reply to something that is no valid request or came too late.
-    pub(super) fn refuse(&mut self, refused: Refused<'_>, context: &mut Context<'_, A::Message>) {
+    pub(crate) fn refuse(&mut self, refused: Refused<'_>, context: &mut Context<'_, A::Message>) {
         let (status, body_use, encoder) = (refused.status(), refused.body_use(), refused.encoder());
         self.stats.refused += 1;
         let class = self.stats.count(status);
