@@ -111,7 +111,8 @@ impl Runner {
     pub fn report(&self) -> PagesReport {
         let waiting = self.underway.values().map(|underway| {
             let held_bytes = self.engines.held_by(underway);
-            WaitingRun::new(underway.life.row, underway.life.budget(), held_bytes)
+            let (row, budget) = (underway.life.row, underway.life.budget());
+            WaitingRun { row, budget, held_bytes }
         });
         let lives = self.underway.values().map(|underway| &underway.life);
         let families = self.engines.held_by_families(lives);
