@@ -56,7 +56,7 @@ use crate::process::{Life, ProcessState, Underway, Work};
 use crate::publications::Publications;
 use crate::record_orders::Recording;
 use crate::set::PageSet;
-use crate::spent::Timing;
+use crate::spent::{Spent, Timing};
 use crate::traced;
 use crate::turn::Turn;
 use crate::uploads::FileWish;
@@ -185,7 +185,7 @@ impl Runner {
             return Some(RunResult::Failed(Arc::clone(page), error));
         };
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
-        let spent = self.spent_of_new(begun_ns);
+        let spent = self.timing.is_on().then(|| Box::new(Spent::begun(begun_ns)));
         let life = Life::new(Arc::clone(code.page()), row, deadline_ns, spent);
         let step = self.engines.start(code, host).counted(self.counters.of(row));
         Some(self.proceed(Visit { key, life, begun_ns }, step, host, moment))

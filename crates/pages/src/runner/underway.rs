@@ -58,7 +58,9 @@ impl Runner {
 
     /// The run has ended.
     pub(super) fn end(&mut self, key: RunKey, mut life: Life) -> Arc<Page> {
-        self.keep_spent(key, life.take_spent());
+        if let (Some(spent), RunKey::Request(process)) = (life.take_spent(), key) {
+            self.timing.keep(process, spent);
+        }
         self.fetches.unwant(key);
         self.listening.end(key);
         self.recording.end(key);
