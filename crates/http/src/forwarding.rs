@@ -9,13 +9,13 @@ use wire::http::head::{FieldSlots, RequestHead};
 
 use super::settings::TrustedProxies;
 
-/// Both ends of the way of a request.
+/// Both ends of the way of a request. Plain data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sender {
     /// The client.
-    peer: Peer,
+    pub(crate) peer: Peer,
     /// The proxy that told so.
-    via: Option<Peer>,
+    pub(crate) via: Option<Peer>,
 }
 
 impl Sender {
@@ -23,18 +23,6 @@ impl Sender {
     #[inline(always)]
     pub(super) fn itself(peer: Peer) -> Self {
         Self { peer, via: None }
-    }
-
-    /// The client.
-    #[inline]
-    pub(super) fn peer(self) -> Peer {
-        self.peer
-    }
-
-    /// The proxy that told so.
-    #[inline]
-    pub(super) fn via(self) -> Option<Peer> {
-        self.via
     }
 }
 

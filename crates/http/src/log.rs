@@ -106,8 +106,8 @@ impl<'a> AccessLine<'a> {
                 Some(Scheme::Http) => text("http"),
                 None => Value::None,
             },
-            Known::Status => Value::Number(u64::from(self.sent.status().code())),
-            Known::Bytes => Value::Number(self.sent.body_bytes()),
+            Known::Status => Value::Number(u64::from(self.sent.status.code())),
+            Known::Bytes => Value::Number(self.sent.body_bytes),
             Known::BytesIn => {
                 self.request.map_or(Value::None, |request| Value::Number(request.received))
             }
@@ -284,9 +284,9 @@ impl AccessLog {
         out.extend_from_slice(b"] \"");
         escape_log(out, dash_if_empty(line.request_line));
         out.extend_from_slice(b"\" ");
-        write_number(out, u64::from(line.sent.status().code()));
+        write_number(out, u64::from(line.sent.status.code()));
         out.push(b' ');
-        write_number(out, line.sent.body_bytes());
+        write_number(out, line.sent.body_bytes);
         out.extend_from_slice(b" \"");
         escape_log(out, dash_if_empty(line.header("referer")));
         out.extend_from_slice(b"\" \"");

@@ -1,26 +1,10 @@
-//! The answer that a client was sent, in two numbers.
-//!
-//! Owns these two numbers, which the log has together. Never counts them.
+//! The answer that a client was sent, in two numbers, which the log has together.
 
 use wire::http::status::Status;
 
-/// The status and the bytes of the body that a client was sent.
+/// The status and the bytes of the body that a client was sent. Plain data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentAnswer {
-    status: Status,
-    body_bytes: u64,
-}
-
-impl SentAnswer {
-    pub(super) fn new(status: Status, body_bytes: u64) -> Self {
-        Self { status, body_bytes }
-    }
-
-    pub(super) fn status(self) -> Status {
-        self.status
-    }
-
-    pub(super) fn body_bytes(self) -> u64 {
-        self.body_bytes
-    }
+    pub(crate) status: Status,
+    pub(crate) body_bytes: u64,
 }

@@ -153,7 +153,7 @@ impl Stream {
         http: &mut Http<A>,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
-        let (peer, via) = (sender.peer(), sender.via());
+        let Sender { peer, via } = sender;
         // The certificate of a proxy is not the certificate of its client.
         let secured = opening.secured.as_ref().filter(|_| via.is_none());
         let listener = opening.listener;

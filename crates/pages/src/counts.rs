@@ -146,18 +146,11 @@ struct Row {
     visit_ns: u64,
 }
 
-/// A suspended run, for a report.
+/// A suspended run, for a report. Plain data.
 pub(super) struct WaitingRun {
-    row: RowIndex,
-    budget: Budget,
-    held_bytes: u64,
-}
-
-impl WaitingRun {
-    /// `budget` says whether it was spawned.
-    pub(super) fn new(row: RowIndex, budget: Budget, held_bytes: u64) -> Self {
-        Self { row, budget, held_bytes }
-    }
+    pub(crate) row: RowIndex,
+    pub(crate) budget: Budget,
+    pub(crate) held_bytes: u64,
 }
 
 /// The counters of all requested pages.
@@ -347,7 +340,8 @@ mod tests {
         assert_ne!(first, counted(&mut counters, 1, "a"));
         assert_eq!(first, counted(&mut counters, 0, "a"));
         let (total, pages) = counters.report(
-            [WaitingRun::new(first, Budget::Own, 5), WaitingRun::new(first, Budget::Shared, 2)]
+            [(Budget::Own, 5), (Budget::Shared, 2)]
+                .map(|(budget, held_bytes)| WaitingRun { row: first, budget, held_bytes })
                 .into_iter(),
             [].into_iter(),
         );

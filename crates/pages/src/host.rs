@@ -245,30 +245,18 @@ fn list_files(form: &UploadForm, answer: &mut HostAnswer) {
     }
 }
 
-/// The host of code that answers no request, or whose request has ended.
+/// The host of code that answers no request, or whose request has ended. Plain data.
 pub(super) struct BackgroundHost<'a> {
     /// The file of its page.
-    file: &'a str,
+    pub(crate) file: &'a str,
     /// The rate limit for its log lines.
-    gate: &'a LogGate,
+    pub(crate) gate: &'a LogGate,
     /// Receives the messages it publishes.
-    publications: &'a Publications,
+    pub(crate) publications: &'a Publications,
     /// Reads the store.
-    records: &'a StoreRecords,
+    pub(crate) records: &'a StoreRecords,
     /// Milliseconds since 1970.
-    unix_ms: u64,
-}
-
-impl<'a> BackgroundHost<'a> {
-    pub(super) fn new(
-        file: &'a str,
-        gate: &'a LogGate,
-        publications: &'a Publications,
-        records: &'a StoreRecords,
-        unix_ms: u64,
-    ) -> Self {
-        Self { file, gate, publications, records, unix_ms }
-    }
+    pub(crate) unix_ms: u64,
 }
 
 impl PageHost for BackgroundHost<'_> {

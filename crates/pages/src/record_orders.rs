@@ -23,32 +23,16 @@ pub type OrderNumber = u64;
 #[derive(Default)]
 pub(super) struct Recording {
     /// Reads.
-    records: Rc<StoreRecords>,
+    pub(crate) records: Rc<StoreRecords>,
     /// Changes.
-    orders: RecordOrders,
+    pub(crate) orders: RecordOrders,
     /// The queues of pages that change the same keys.
-    lines: RecordLines,
+    pub(crate) lines: RecordLines,
     /// Pages that wait for a commit.
-    watches: RecordWatches,
+    pub(crate) watches: RecordWatches,
 }
 
 impl Recording {
-    pub(super) fn records(&self) -> &Rc<StoreRecords> {
-        &self.records
-    }
-
-    pub(super) fn orders(&mut self) -> &mut RecordOrders {
-        &mut self.orders
-    }
-
-    pub(super) fn lines(&mut self) -> &mut RecordLines {
-        &mut self.lines
-    }
-
-    pub(super) fn watches(&mut self) -> &mut RecordWatches {
-        &mut self.watches
-    }
-
     /// The oldest commit after which a page waits for another one.
     pub(super) fn oldest_watch(&self) -> Option<u64> {
         self.watches.oldest()

@@ -36,7 +36,6 @@ use actors::{BackgroundProcesses, Mail, RunKey};
 use ahash::HashMap;
 use runtime::clock::nanoseconds;
 use runtime::slots::ProcessId;
-use runtime::trace;
 use script::engine::{
     CallResult, EngineError, EngineSettings, Fault, PageHost, PageOutput, Run, ScriptError,
     fill_with_random,
@@ -57,7 +56,7 @@ use crate::process::{Life, ProcessState, Underway, Work};
 use crate::publications::Publications;
 use crate::record_orders::Recording;
 use crate::set::PageSet;
-use crate::spent::Timing;
+use crate::spent::{Spent, Timing};
 use crate::traced;
 use crate::turn::Turn;
 use crate::uploads::FileWish;
@@ -186,10 +185,10 @@ impl Runner {
             return Some(RunResult::Failed(Arc::clone(page), error));
         };
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
-        let spent = self.spent_of_new(begun_ns);
+        let spent = self.timing.is_on().then(|| Box::new(Spent::begun(begun_ns)));
         let life = Life::new(Arc::clone(code.page()), row, deadline_ns, spent);
         let step = self.engines.start(code, host).counted(self.counters.of(row));
-        Some(self.proceed(Visit::new(key, life, begun_ns), step, host, moment))
+        Some(self.proceed(Visit { key, life, begun_ns }, step, host, moment))
     }
 
     /// Continues a suspended run, if what it waited for has arrived.
@@ -230,9 +229,7 @@ impl Runner {
                 return RunResult::Failed(self.end(key, life), Some(error));
             }
         };
-        if trace::is_on() {
-            traced::note(key, traced::GOES_ON, format_args!(""));
-        }
+        traced::note(key, traced::GOES_ON, format_args!(""));
         if life.go_on(&mut run, moment.now_ns, self.deadline_ns) {
             self.counters.of(life.row).add_fault(Fault::Deadline);
             let error =
@@ -249,7 +246,7 @@ impl Runner {
             self.recording.stop_waiting(key);
         }
         let step = self.resume(run, &life, delivery.as_ref(), host, moment);
-        self.proceed(Visit::new(key, life, begun_ns), step, host, moment)
+        self.proceed(Visit { key, life, begun_ns }, step, host, moment)
     }
 
     fn resume(
@@ -260,7 +257,7 @@ impl Runner {
         host: &mut dyn PageHost,
         moment: Moment,
     ) -> CallResult {
-        self.recording.records().begin_run();
+        self.recording.records.begin_run();
         let stepped = self.engines.resume(run, life, delivery, host, moment);
         stepped.counted(self.counters.of(life.row))
     }

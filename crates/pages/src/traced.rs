@@ -49,11 +49,10 @@ pub(super) fn pass_on(request: &Request<'_>, fields: &mut Vec<u8>) {
 }
 
 /// A page answers a request, or talks with its client, and makes a step.
-#[cold]
+#[inline]
 pub(super) fn note(key: RunKey, what: StepAction, detail: fmt::Arguments<'_>) {
-    match key {
-        RunKey::Request(process) | RunKey::Socket(process) => trace::step(process, what, detail),
-        RunKey::Spawned(_) => {}
+    if let (RunKey::Request(process) | RunKey::Socket(process), true) = (key, trace::is_on()) {
+        trace::step(process, what, detail);
     }
 }
 

@@ -18,11 +18,11 @@ const BROWSER_CLIENT: [&str; 2] = ["/velodrome.js", "/velodrome.d.ts"];
 /// The path prefix of databases.
 const STORE: &str = "/store";
 
-/// A route of the server itself.
+/// A route of the server itself. Plain data.
 #[derive(Debug, Clone)]
 pub(super) struct BuiltIn {
-    paths: Paths,
-    action: RouteAction,
+    pub(crate) paths: Paths,
+    pub(crate) action: RouteAction,
 }
 
 impl BuiltIn {
@@ -44,14 +44,6 @@ impl BuiltIn {
             action: RouteAction::Database(rules.name.clone()),
         }));
         all
-    }
-
-    pub(super) fn paths(&self) -> &Paths {
-        &self.paths
-    }
-
-    pub(super) fn action(&self) -> &RouteAction {
-        &self.action
     }
 }
 

@@ -60,7 +60,7 @@ impl RouteTable {
         story.end(table.files, &found);
         let found = self.or_built_in(found, path);
         if let Some(route) = self.built_in_of(path) {
-            let subject = subject(route.paths(), route.action());
+            let subject = subject(&route.paths, &route.action);
             story.steps.push(format!(
                 "{subject}: built in, yes, before all routes; that of the path gives access, fields and limits"
             ));

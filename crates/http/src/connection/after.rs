@@ -24,10 +24,10 @@ impl Connection {
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
         match next {
-            Next::Read => self.after_complete_answer(http, used.consumed(), context),
+            Next::Read => self.after_complete_answer(http, used.consumed, context),
             Next::Park => {
                 self.keep_unanswered(http, asked, context);
-                Progress { consumed: used.consumed(), next }
+                Progress { consumed: used.consumed, next }
             }
             next => self.after_last_answer(next, used),
         }
@@ -49,11 +49,11 @@ impl Connection {
     /// The step after the last answer of a connection.
     pub(super) fn after_last_answer(&mut self, next: Next, used: InputUse) -> Progress {
         self.phase = Phase::Over;
-        let consumed = used.consumed();
+        let consumed = used.consumed;
         match next {
             // If bytes stayed unread, closing would send a reset, and the reply could be lost.
             Next::Finish if used.leaves_some() => Progress { consumed, next: Next::Linger },
-            Next::Linger | Next::Abort => Progress { consumed: used.available(), next },
+            Next::Linger | Next::Abort => Progress { consumed: used.available, next },
             next => Progress { consumed, next },
         }
     }

@@ -41,7 +41,7 @@ impl Connection {
                 let next = http.answer_out_of_line(&asked, None, context);
                 if next == Next::Park {
                     self.keep_unanswered(http, &asked, context);
-                    return Progress { consumed: received.used(0).consumed(), next };
+                    return Progress { consumed: received.used(0).consumed, next };
                 }
                 return self.after_unread(next, available);
             }
@@ -69,7 +69,7 @@ impl Connection {
         }
         // An empty body has ended before any byte arrives.
         let step = self.take_body(http, body, context);
-        Progress { consumed: received.used(step.consumed).consumed(), ..step }
+        Progress { consumed: received.used(step.consumed).consumed, ..step }
     }
 }
 

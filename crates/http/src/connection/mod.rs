@@ -255,7 +255,7 @@ impl Connection {
     ) -> Progress {
         let begin = http.begin_request(context.now);
         if trace::is_on() {
-            traced::head(context.id, request, sender.peer(), begin);
+            traced::head(context.id, request, sender.peer, begin);
         }
         match request.framing {
             Framing::None => {
@@ -279,7 +279,7 @@ impl Connection {
         sender: Sender,
         begin: Begin,
     ) -> Asked<'r> {
-        let (peer, via) = (sender.peer(), sender.via());
+        let Sender { peer, via } = sender;
         let (received, listener, trailers) = (body.len() as u64, self.listener, None);
         let request =
             Request { head, body, trailers, received, peer, via, begin, listener, secured };
@@ -291,7 +291,7 @@ impl Connection {
     /// client has shown.
     #[inline]
     fn secured<M>(&self, sender: Sender, context: &mut Context<'_, M>) -> Option<Rc<Agreed>> {
-        if self.scheme == Scheme::Http || sender.via().is_some() { None } else { context.agreed() }
+        if self.scheme == Scheme::Http || sender.via.is_some() { None } else { context.agreed() }
     }
 
     /// Handles another event. Called from [`runtime::service::Service::on_event`] of its process.

@@ -38,37 +38,20 @@ impl<'i> Received<'i> {
     /// The request had the head, and so many bytes after it.
     #[inline]
     pub(super) fn used(self, of_rest: usize) -> InputUse {
-        InputUse::new(self.head.len() + of_rest, self.available())
+        InputUse { consumed: self.head.len() + of_rest, available: self.available() }
     }
 }
 
-/// How many of the received bytes were those of a request.
+/// How many of the received bytes were those of a request. Plain data.
 #[derive(Clone, Copy)]
 pub(super) struct InputUse {
-    consumed: usize,
-    available: usize,
+    pub(crate) consumed: usize,
+    pub(crate) available: usize,
 }
 
 impl InputUse {
     /// An event that came without bytes.
     pub(super) const NONE: Self = Self { consumed: 0, available: 0 };
-
-    #[inline]
-    pub(super) fn new(consumed: usize, available: usize) -> Self {
-        Self { consumed, available }
-    }
-
-    /// The bytes of the request.
-    #[inline]
-    pub(super) fn consumed(self) -> usize {
-        self.consumed
-    }
-
-    /// All bytes.
-    #[inline]
-    pub(super) fn available(self) -> usize {
-        self.available
-    }
 
     /// Whether there are bytes that were not those of the request.
     #[inline]

@@ -125,7 +125,8 @@ impl Connection {
         }
         let start = context.output.buffer().len();
         let (consumed, step) = underway.pass_body(http, input, context);
-        let progress = self.after_step(http, step, InputUse::new(consumed, input.len()), context);
+        let progress =
+            self.after_step(http, step, InputUse { consumed, available: input.len() }, context);
         self.omit_lead(start, context);
         progress
     }
@@ -157,7 +158,7 @@ impl Connection {
         used: InputUse,
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
-        let (consumed, available) = (used.consumed(), used.available());
+        let InputUse { consumed, available } = used;
         match step {
             Step::More => Progress { consumed, next: Next::Read },
             Step::Wait => Progress { consumed, next: Next::Park },

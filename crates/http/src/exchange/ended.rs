@@ -75,7 +75,7 @@ impl Exchange {
         http.stats_mut().count(status);
         if let Some(notes) = http.take_notes_of_line() {
             let first_ns = self.begun.map(|begun| begun.first_ns());
-            let sent = SentAnswer::new(status, sent);
+            let sent = SentAnswer { status, body_bytes: sent };
             http.note_ended(Ended::new(&request, sent, first_ns, notes));
         }
     }

@@ -124,22 +124,17 @@ impl Exchange {
     ) -> (Self, Step) {
         let mut exchange = Self::new(asked, context);
         exchange.body.limit = plan.limit();
-        let intake = match plan {
-            BodyPlan::HandOver { .. } => {
-                exchange.state = State::HandingOver;
-                let intake = http.begin_body(asked.request(), context);
-                exchange.body.handed = http.application().kept_of_body(exchange.process);
-                intake
-            }
-            BodyPlan::Admit { .. } => {
-                exchange.state = State::Collecting;
-                http.admit_body(asked.request(), context)
-            }
-            BodyPlan::Collect { .. } | BodyPlan::Leave | BodyPlan::TooLarge => {
-                exchange.state = State::Collecting;
-                Intake::More
-            }
-        };
+        exchange.state = State::Collecting;
+        let request = asked.request();
+        let intake = http.ask(context, |application, context| match plan {
+            BodyPlan::HandOver { .. } => application.begin_body(request, context),
+            BodyPlan::Admit { .. } => application.admit_body(request, context),
+            BodyPlan::Collect { .. } | BodyPlan::Leave | BodyPlan::TooLarge => Intake::More,
+        });
+        if matches!(plan, BodyPlan::HandOver { .. }) {
+            exchange.state = State::HandingOver;
+            exchange.body.handed = http.application().kept_of_body(exchange.process);
+        }
         exchange.kept = http.take_kept();
         if asked.head().expects_continue && arrived.is_empty() {
             exchange.body.invitation = Invitation::Due;
@@ -178,7 +173,7 @@ impl Exchange {
         context: &mut Context<'_, A::Message>,
     ) -> Step {
         http.lend_kept(self.kept.take());
-        let intake = http.hand_over(piece, context);
+        let intake = http.ask(context, |application, context| application.on_body(piece, context));
         self.body.handed = http.application().kept_of_body(self.process);
         self.kept = http.take_kept();
         let step = self.after_intake(http, intake, context);
@@ -265,7 +260,9 @@ impl Exchange {
     ) -> Step {
         http.lend_kept(self.kept.take());
         let head = self.head.request();
-        let intake = http.admit_body(&self.request(&head), context);
+        let request = &self.request(&head);
+        let intake =
+            http.ask(context, |application, context| application.admit_body(request, context));
         self.kept = http.take_kept();
         self.after_intake(http, intake, context)
     }
@@ -347,7 +344,8 @@ impl Exchange {
     ) -> Step {
         if self.state == State::HandingOver {
             http.lend_kept(self.kept.take());
-            http.end_of_body(&self.body.trailers, context);
+            let trailers = &self.body.trailers;
+            http.ask(context, |application, context| application.on_body_end(trailers, context));
             self.kept = http.take_kept();
         }
         if self.begun.is_some() && context.queued_bytes() > 0 {

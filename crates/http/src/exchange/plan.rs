@@ -50,8 +50,10 @@ impl<A: Application> Http<A> {
         asked: &Asked<'_>,
         context: &mut Context<'_, A::Message>,
     ) -> BodyPlan {
-        let head = asked.head();
-        let plan = match self.policy_of(asked.request(), context) {
+        let (head, request) = (asked.head(), asked.request());
+        let policy =
+            self.ask(context, |application, context| application.body_policy(request, context));
+        let plan = match policy {
             BodyPolicy::Collect { limit } => BodyPlan::Collect { limit },
             BodyPolicy::Admit { limit } => BodyPlan::Admit { limit },
             BodyPolicy::Stream { limit } => BodyPlan::HandOver { limit },

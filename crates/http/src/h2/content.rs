@@ -15,29 +15,16 @@ pub(super) enum InputSide {
     Ended,
 }
 
-/// Content that a DATA frame brings.
+/// Content that a DATA frame brings. Plain data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DataFrame<'c> {
-    bytes: &'c [u8],
-    flow_bytes: u32,
-    after: InputSide,
+    pub(crate) bytes: &'c [u8],
+    /// Bytes that windows count: padding as well.
+    pub(crate) flow_bytes: u32,
+    pub(crate) after: InputSide,
 }
 
-impl<'c> DataFrame<'c> {
-    /// Of a frame with this content, for which windows count so many bytes.
-    pub(super) fn new(bytes: &'c [u8], flow_bytes: u32, after: InputSide) -> Self {
-        Self { bytes, flow_bytes, after }
-    }
-
-    pub(super) fn bytes(&self) -> &'c [u8] {
-        self.bytes
-    }
-
-    /// Bytes that windows count: padding as well.
-    pub(super) fn flow_bytes(&self) -> u32 {
-        self.flow_bytes
-    }
-
+impl DataFrame<'_> {
     /// Whether it is the last one.
     pub(super) fn is_last(&self) -> bool {
         self.after == InputSide::Ended
@@ -191,7 +178,8 @@ mod tests {
     use super::*;
 
     fn taken(content: &mut RequestContent, bytes: &[u8]) -> Result<(), ErrorCode> {
-        content.take(&DataFrame::new(bytes, bytes.len() as u32, InputSide::Open))?;
+        let flow_bytes = bytes.len() as u32;
+        content.take(&DataFrame { bytes, flow_bytes, after: InputSide::Open })?;
         content.note_handed(bytes.len());
         Ok(())
     }

@@ -99,7 +99,7 @@ impl Http2Connection {
         match frame {
             H2Frame::Data { stream, content, flow_bytes, end_stream } => {
                 let after = if end_stream { InputSide::Ended } else { InputSide::Open };
-                self.take_data(stream, &DataFrame::new(content, flow_bytes, after), context)
+                self.take_data(stream, &DataFrame { bytes: content, flow_bytes, after }, context)
             }
             H2Frame::Headers { stream, fragment, end_stream, end_headers, depends_on_itself } => {
                 let after = if end_stream { AfterHead::Nothing } else { AfterHead::Content };
@@ -250,11 +250,11 @@ impl Http2Connection {
         let too_much = |WindowBroken| {
             ConnectionError::new(ErrorCode::FlowControlError, "more than the window")
         };
-        self.room.take(frame.flow_bytes()).map_err(too_much)?;
-        if frame.bytes().is_empty() && !frame.is_last() {
+        self.room.take(frame.flow_bytes).map_err(too_much)?;
+        if frame.bytes.is_empty() && !frame.is_last() {
             self.guard.on_control()?;
         }
-        self.guard.on_body(frame.bytes().len());
+        self.guard.on_body(frame.bytes.len());
         match self.streams.known(number) {
             Known::Open(place) => match self.hand(place, frame, context) {
                 Ok(()) => Ok(()),
@@ -279,7 +279,7 @@ impl Http2Connection {
         context: &mut Context<'_, M>,
     ) -> Result<(), ErrorCode> {
         let Some(open) = self.streams.at(place) else { return Ok(()) };
-        let (id, number, bytes) = (open.id(), open.number(), frame.bytes());
+        let (id, number, bytes) = (open.id(), open.number(), frame.bytes);
         let content = open.held_mut().content_mut();
         content.take(frame)?;
         match context.streams().hand(id, bytes) {
@@ -293,7 +293,7 @@ impl Http2Connection {
         }
         if frame.is_last() {
             context.streams().end_input(id);
-        } else if frame.flow_bytes() as usize > bytes.len() {
+        } else if frame.flow_bytes as usize > bytes.len() {
             // Padding is read at once.
             self.open_input(place, context);
         }

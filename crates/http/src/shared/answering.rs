@@ -9,14 +9,13 @@ use runtime::service::{CloseReason, Context, Next, SchedulerCommand, ServiceCont
 use runtime::slots::ProcessId;
 use runtime::trace;
 use sys::socket::Peer;
-use wire::http::fields::FieldList;
 use wire::http::head::HttpVersion;
 use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::Http;
 use crate::answer_context::AnswerContext;
-use crate::application::{Answer, Application, BodyPolicy, Intake};
+use crate::application::{Answer, Application};
 use crate::asked::{Asked, BodyRest, Way};
 use crate::begun::Begun;
 use crate::encoder::{Behind, Encoder, Persistence};
@@ -45,7 +44,7 @@ impl<A: Application> Http<A> {
     }
 
     /// Asks the application something about a request that has no reply yet.
-    fn ask<T>(
+    pub(crate) fn ask<T>(
         &mut self,
         context: &mut Context<'_, A::Message>,
         question: impl FnOnce(&mut A, &mut AnswerContext<'_, A::Message>) -> T,
@@ -55,55 +54,10 @@ impl<A: Application> Http<A> {
         question(&mut self.application, &mut context)
     }
 
-    /// Asks the application what to do with a body.
-    pub(crate) fn policy_of(
-        &mut self,
-        request: &Request<'_>,
-        context: &mut Context<'_, A::Message>,
-    ) -> BodyPolicy {
-        self.ask(context, |application, context| application.body_policy(request, context))
-    }
-
-    /// Asks the application whether a body may come.
-    pub(crate) fn admit_body(
-        &mut self,
-        request: &Request<'_>,
-        context: &mut Context<'_, A::Message>,
-    ) -> Intake {
-        self.ask(context, |application, context| application.admit_body(request, context))
-    }
-
-    /// Tells the application that a body will be handed over to it.
-    pub(crate) fn begin_body(
-        &mut self,
-        request: &Request<'_>,
-        context: &mut Context<'_, A::Message>,
-    ) -> Intake {
-        self.ask(context, |application, context| application.begin_body(request, context))
-    }
-
     /// A file that a connection is sending is not in memory: [`runtime::service::Service::on_cold_file`].
     pub fn warm(&mut self, region: &FileRegion, context: &mut Context<'_, A::Message>) -> bool {
         self.begin_event(context);
         self.application.on_cold_file(region, context)
-    }
-
-    /// Hands a piece of a body to the application.
-    pub(crate) fn hand_over(
-        &mut self,
-        piece: &[u8],
-        context: &mut Context<'_, A::Message>,
-    ) -> Intake {
-        self.ask(context, |application, context| application.on_body(piece, context))
-    }
-
-    /// Tells the application that such a body is complete, and which fields came behind it.
-    pub(crate) fn end_of_body(
-        &mut self,
-        trailers: &FieldList,
-        context: &mut Context<'_, A::Message>,
-    ) {
-        self.ask(context, |application, context| application.on_body_end(trailers, context));
     }
 
     /// The encoder of the reply to a request.
@@ -193,7 +147,7 @@ impl<A: Application> Http<A> {
         let status = reply.status().unwrap_or(Status::INTERNAL_SERVER_ERROR);
         let (encoder, body_bytes, framing) = (reply.encoder(), reply.body_bytes(), reply.framing());
         let sent = if body_use == BodyUse::Omit { 0 } else { body_bytes };
-        self.count_answer(request, SentAnswer::new(status, sent), begun, context);
+        self.count_answer(request, SentAnswer { status, body_bytes: sent }, begun, context);
         match answer {
             Answer::Cut | Answer::Drop if was_silent => Next::Finish,
             Answer::Cut | Answer::Drop if asked.way() == Way::Stream => Next::Abort,
@@ -215,12 +169,12 @@ impl<A: Application> Http<A> {
         begun: Option<Begun>,
         context: &Context<'_, A::Message>,
     ) {
-        let class = self.stats.count(sent.status());
-        self.count_time(request, context.id, sent.status(), class, context.now);
+        let class = self.stats.count(sent.status);
+        self.count_time(request, context.id, sent.status, class, context.now);
         self.drop_kept();
         self.write_line(request, sent, begun, context.now);
         if trace::is_on() {
-            traced::answer(context.id, sent.status(), sent.body_bytes());
+            traced::answer(context.id, sent.status, sent.body_bytes);
         }
     }
 
@@ -246,7 +200,7 @@ impl<A: Application> Http<A> {
     fn drop_request(&mut self, asked: &Asked<'_>, context: &Context<'_, A::Message>) -> Next {
         self.stats.count(NO_ANSWER);
         self.drop_kept();
-        let nothing = SentAnswer::new(NO_ANSWER, 0);
+        let nothing = SentAnswer { status: NO_ANSWER, body_bytes: 0 };
         self.write_line(asked.request(), nothing, None, context.now);
         if trace::is_on() {
             traced::unanswered(context.id, 0);
@@ -352,7 +306,7 @@ impl<A: Application> Http<A> {
         self.stats.count(status);
         self.clear_notes();
         if let Some(log) = &mut self.log {
-            let sent = SentAnswer::new(status, 0);
+            let sent = SentAnswer { status, body_bytes: 0 };
             log.write(&AccessLine::of_refused(peer, seen, sent, now, &self.notes));
         }
     }
@@ -392,7 +346,7 @@ impl<A: Application> Http<A> {
             && !self.notes.is_omitted()
         {
             let body_bytes = if body_use == BodyUse::Omit { 0 } else { body.len() as u64 };
-            let sent = SentAnswer::new(status, body_bytes);
+            let sent = SentAnswer { status, body_bytes };
             log.write(&refused.line(sent, context.now, &self.notes));
         }
         self.parts.return_body(body);

@@ -5,14 +5,12 @@
 
 use std::time::Duration;
 
-use actors::RunKey;
-use script::engine::{CallNumber, HostCall, PageHost, Run};
+use script::engine::HostCall;
 
+use super::Runner;
 use super::calls::{Caller, PageCall, call};
-use super::{Moment, Runner};
 use super::{fetching, file_wishes, hearing, letters, recording, spawning, talking};
 use crate::delivery::WaitOutcome;
-use crate::process::Life;
 
 /// The rows of every file that has some, in any order.
 const FAMILIES: [&[PageCall]; 8] = [
@@ -36,7 +34,7 @@ const COUNT: usize = {
 };
 
 /// All rows; a call's number is its place here.
-static CALLS: [PageCall; COUNT] = {
+pub(super) static CALLS: [PageCall; COUNT] = {
     let mut all = [FAMILIES[0][0]; COUNT];
     let (mut place, mut family) = (0, 0);
     while family < FAMILIES.len() {
@@ -65,19 +63,6 @@ impl Runner {
     /// The declarations of the calls, for the engine.
     pub(super) fn host_calls() -> &'static [HostCall] {
         &HOST_CALLS
-    }
-
-    /// Does what a page waits for, or arranges that it is told later.
-    pub(super) fn start_call(
-        &mut self,
-        number: CallNumber,
-        run: &mut Run,
-        key: RunKey,
-        life: &mut Life,
-        host: &mut dyn PageHost,
-        moment: Moment,
-    ) -> WaitOutcome {
-        CALLS[number.index()].start(self, run, Caller::new(key, life, moment, host))
     }
 
     fn sleep(&mut self, caller: &mut Caller<'_>, time: Duration) -> WaitOutcome {

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use actors::RunKey;
 use runtime::clock::nanoseconds;
-use runtime::trace;
 use script::engine::{AnswerForm, Arguments, Carries, HostCall, PageHost, Run};
 
 use super::{Moment, Runner};
@@ -86,7 +85,7 @@ impl PageCall {
     ) -> WaitOutcome {
         let (key, life) = (caller.key, &mut *caller.life);
         life.wait_for(self.waits_for);
-        if trace::is_on() && self.call.carries == Carries::Arguments {
+        if self.call.carries == Carries::Arguments {
             traced::note(key, traced::WAITS, format_args!("{}", self.waits_for));
         }
         match self.callers {
@@ -103,41 +102,16 @@ impl PageCall {
     }
 }
 
-/// The run that calls.
+/// The run that calls. Plain data.
 pub(super) struct Caller<'call> {
-    key: RunKey,
-    life: &'call mut Life,
-    moment: Moment,
-    host: &'call mut dyn PageHost,
+    pub(crate) key: RunKey,
+    pub(crate) life: &'call mut Life,
+    pub(crate) moment: Moment,
+    /// Its own host, as long as it is not suspended.
+    pub(crate) host: &'call mut dyn PageHost,
 }
 
-impl<'call> Caller<'call> {
-    pub(super) fn new(
-        key: RunKey,
-        life: &'call mut Life,
-        moment: Moment,
-        host: &'call mut dyn PageHost,
-    ) -> Self {
-        Self { key, life, moment, host }
-    }
-
-    pub(super) fn key(&self) -> RunKey {
-        self.key
-    }
-
-    pub(super) fn life(&mut self) -> &mut Life {
-        self.life
-    }
-
-    pub(super) fn moment(&self) -> Moment {
-        self.moment
-    }
-
-    /// Its own host, as long as it is not suspended.
-    pub(super) fn host(&mut self) -> &mut dyn PageHost {
-        self.host
-    }
-
+impl Caller<'_> {
     /// After this time; never, if there is none.
     pub(super) fn after(&self, time: impl Into<Option<Duration>>) -> u64 {
         let at = |time| self.moment.now_ns.saturating_add(nanoseconds(time));

@@ -37,17 +37,17 @@ const CLOSED: &str = "the answer is closed";
 impl Runner {
     /// Requests a fetch, which begins at the end of the turn.
     fn begin_fetch(&mut self, caller: &mut Caller<'_>, given: &mut Arguments<'_>) -> WaitOutcome {
-        let key = caller.key();
+        let key = caller.key;
         let mut asked = asked_with(key, given);
         let is_full = self.fetches.streams(key) >= FETCH_STREAMS_PER_PAGE;
         if asked.wanted == ResponseDelivery::Pieces && is_full {
             let failure = Fetched::Failure(told(ExchangeFailure::TooMany, None));
             return WaitOutcome::Now(Delivery::Fetched(Box::new(failure)));
         }
-        caller.host().pass_on(&mut asked.fields);
+        caller.host.pass_on(&mut asked.fields);
         // The fetch ends with the page's own time.
-        let now_ns = caller.moment().now_ns;
-        let left_ns = caller.life().due_by(u64::MAX).saturating_sub(now_ns);
+        let now_ns = caller.moment.now_ns;
+        let left_ns = caller.life.due_by(u64::MAX).saturating_sub(now_ns);
         asked.timeout = asked.timeout.min(Duration::from_nanos(left_ns));
         if trace::is_on() {
             traced::fetch(key, &asked);
@@ -58,7 +58,7 @@ impl Runner {
 
     /// A page wants the next piece of an answer.
     fn read_fetched(&mut self, caller: &mut Caller<'_>, number: u64) -> WaitOutcome {
-        if !self.fetches.want_piece(caller.key(), Number(number)) {
+        if !self.fetches.want_piece(caller.key, Number(number)) {
             let failure = Fetched::Failure(CLOSED.to_owned());
             return WaitOutcome::Now(Delivery::Fetched(Box::new(failure)));
         }
@@ -67,7 +67,7 @@ impl Runner {
 
     /// A page does not want the rest of an answer.
     fn close_fetched(&mut self, caller: &mut Caller<'_>, number: u64) -> WaitOutcome {
-        self.fetches.close(caller.key(), Number(number));
+        self.fetches.close(caller.key, Number(number));
         WaitOutcome::Now(Delivery::Done)
     }
 

@@ -28,7 +28,7 @@ impl Runner {
         replaces: u64,
     ) -> WaitOutcome {
         let existing = if replaces == 1 { Existing::Replaced } else { Existing::Kept };
-        self.wish(caller.key(), FileWish { form, file, act: FileAct::Save { name, existing } })
+        self.wish(caller.key, FileWish { form, file, act: FileAct::Save { name, existing } })
     }
 
     fn read_file(
@@ -38,7 +38,7 @@ impl Runner {
         file: u64,
         most: u64,
     ) -> WaitOutcome {
-        self.wish(caller.key(), FileWish { form, file, act: FileAct::Read { most } })
+        self.wish(caller.key, FileWish { form, file, act: FileAct::Read { most } })
     }
 
     fn wish(&mut self, key: RunKey, wish: FileWish) -> WaitOutcome {

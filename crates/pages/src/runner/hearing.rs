@@ -25,7 +25,7 @@ const CLOSED: Delivery = Delivery::Failed("the subscription is closed");
 impl Runner {
     /// A page wants to subscribe to a channel.
     fn listen(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
-        if !self.listening.subscribe(caller.key(), name) {
+        if !self.listening.subscribe(caller.key, name) {
             return WaitOutcome::Now(Delivery::Refused("a page has at most 16 subscriptions"));
         }
         WaitOutcome::Later { due_ns: u64::MAX }
@@ -38,7 +38,7 @@ impl Runner {
         number: ListenerNumber,
         time: Option<Duration>,
     ) -> WaitOutcome {
-        if !self.listening.hear(caller.key(), number) {
+        if !self.listening.hear(caller.key, number) {
             return WaitOutcome::Now(CLOSED);
         }
         WaitOutcome::Later { due_ns: caller.after(time) }
@@ -46,7 +46,7 @@ impl Runner {
 
     /// A page ends a subscription.
     fn stop_listening(&mut self, caller: &mut Caller<'_>, number: ListenerNumber) -> WaitOutcome {
-        self.listening.stop(caller.key(), number);
+        self.listening.stop(caller.key, number);
         WaitOutcome::Now(Delivery::Done)
     }
 

@@ -28,7 +28,7 @@ pub(super) const TOO_MANY: WaitOutcome =
 impl Runner {
     fn own_name(&mut self, caller: &mut Caller<'_>) -> WaitOutcome {
         let Some(mailbox) = self.mailbox_of(caller) else { return TOO_MANY };
-        let name = self.mail.name_of(caller.moment().endpoint, mailbox);
+        let name = self.mail.name_of(caller.moment.endpoint, mailbox);
         WaitOutcome::Now(Delivery::Text(name.to_string().into_bytes()))
     }
 
@@ -42,30 +42,30 @@ impl Runner {
 
     fn send(&mut self, caller: &mut Caller<'_>, to: Vec<u8>, message: Vec<u8>) -> WaitOutcome {
         let Some(from) = self.mailbox_of(caller) else { return TOO_MANY };
-        let (outcome, handed) = self.mail.send(from, &to, message, caller.moment().of_mail());
+        let (outcome, handed) = self.mail.send(from, &to, message, caller.moment.of_mail());
         self.hand_over_mail(handed);
         outcome.into()
     }
 
     fn register(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
         let Some(of) = self.mailbox_of(caller) else { return TOO_MANY };
-        self.mail.register(of, &name, caller.moment().of_mail()).into()
+        self.mail.register(of, &name, caller.moment.of_mail()).into()
     }
 
     fn lease(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
         let Some(of) = self.mailbox_of(caller) else { return TOO_MANY };
-        self.mail.lease(of, &name, caller.moment().of_mail()).into()
+        self.mail.lease(of, &name, caller.moment.of_mail()).into()
     }
 
     fn whereis(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
         let Some(from) = self.mailbox_of(caller) else { return TOO_MANY };
-        self.mail.whereis(from, &name, caller.moment().of_mail()).into()
+        self.mail.whereis(from, &name, caller.moment.of_mail()).into()
     }
 
     /// The mailbox of a process. It gets one now if it has none; `None` if there are too many.
     pub(super) fn mailbox_of(&mut self, caller: &mut Caller<'_>) -> Option<ProcessId> {
-        let key = caller.key();
-        caller.life().mailbox_or(|| self.mail.open(key))
+        let key = caller.key;
+        caller.life.mailbox_or(|| self.mail.open(key))
     }
 
     /// A letter has arrived from another scheduler.

@@ -32,13 +32,13 @@ pub(super) const CALLS: &[PageCall] = &[
 impl Runner {
     /// A page orders a change.
     fn begin_order(&mut self, caller: &mut Caller<'_>, text: Vec<u8>) -> WaitOutcome {
-        let key = caller.key();
-        match order_of(&text, self.recording.records()) {
+        let key = caller.key;
+        match order_of(&text, &self.recording.records) {
             Ok(order) => {
                 if trace::is_on() {
                     traced::orders(key, &order);
                 }
-                self.recording.orders().begin(key, order);
+                self.recording.orders.begin(key, order);
                 WaitOutcome::Later { due_ns: u64::MAX }
             }
             Err(why) => WaitOutcome::Now(texts(b"wrong", why.into_bytes())),
@@ -47,27 +47,25 @@ impl Runner {
 
     /// Takes the new orders of pages.
     pub fn take_record_orders(&mut self) -> Vec<(OrderNumber, Order)> {
-        self.recording.orders().take_new()
+        self.recording.orders.take_new()
     }
 
     /// Resumes a page with the result of its order.
     pub fn tell_executed(&mut self, number: OrderNumber, executed: Result<Executed, StoreFailure>) {
-        if let Some(key) = self.recording.orders().settle(number) {
-            if trace::is_on() {
-                traced::note(key, traced::ORDERED, format_args!(""));
-            }
+        if let Some(key) = self.recording.orders.settle(number) {
+            traced::note(key, traced::ORDERED, format_args!(""));
             self.hand_over(key, delivery_of(executed));
         }
     }
 
     /// A page joins or leaves a queue.
     fn stand_in_line(&mut self, caller: &mut Caller<'_>, name: Vec<u8>) -> WaitOutcome {
-        let key = caller.key();
+        let key = caller.key;
         if name.is_empty() {
             self.leave_line(key);
             return WaitOutcome::Now(Delivery::Done);
         }
-        if self.recording.lines().enter(key, &name) {
+        if self.recording.lines.enter(key, &name) {
             return WaitOutcome::Now(Delivery::Done);
         }
         WaitOutcome::Later { due_ns: caller.after(STORE_LINE_WAIT) }
@@ -80,7 +78,7 @@ impl Runner {
 
     /// There is a new commit: the waiting pages check which keys have changed.
     pub fn tell_committed(&mut self) {
-        let waiting: Vec<RunKey> = self.recording.watches().take().collect();
+        let waiting: Vec<RunKey> = self.recording.watches.take().collect();
         for key in waiting {
             self.hand_over(key, Delivery::Done);
         }
@@ -93,7 +91,7 @@ impl Runner {
         after: u64,
         time: Option<Duration>,
     ) -> WaitOutcome {
-        self.recording.watches().wait(caller.key(), after);
+        self.recording.watches.wait(caller.key, after);
         WaitOutcome::Later { due_ns: caller.after(time) }
     }
 
@@ -106,10 +104,10 @@ impl Runner {
         version: Vec<u8>,
         time: Option<Duration>,
     ) -> WaitOutcome {
-        let now_ms = u64::try_from(caller.host().now().as_millis()).unwrap_or(u64::MAX);
+        let now_ms = u64::try_from(caller.host.now().as_millis()).unwrap_or(u64::MAX);
         match self.version_of(&database, &key, now_ms) {
             Ok((now, commit)) if now.to_string().as_bytes() == version => {
-                self.recording.watches().wait(caller.key(), commit);
+                self.recording.watches.wait(caller.key, commit);
                 WaitOutcome::Later { due_ns: caller.after(time) }
             }
             // It reads the key next, and is told then if that is not possible.
@@ -119,7 +117,7 @@ impl Runner {
 
     /// The version of a key, 0 if it is absent, and the commit at which that is so.
     fn version_of(&self, database: &[u8], key: &[u8], now_ms: u64) -> Result<(u64, u64), String> {
-        let records = self.recording.records();
+        let records = &self.recording.records;
         let (store, database) = (records.store()?, records.database(database)?);
         let snapshot = store.snapshot().map_err(|failure| failure.to_string())?;
         let record = snapshot.get(database, key, now_ms).map_err(|failure| failure.to_string())?;
@@ -128,7 +126,7 @@ impl Runner {
 
     /// A page leaves its queue, if it is in one; the next page is first.
     pub(super) fn leave_line(&mut self, key: RunKey) {
-        if let Some(first) = self.recording.lines().leave(key) {
+        if let Some(first) = self.recording.lines.leave(key) {
             self.hand_over(first, Delivery::Done);
         }
     }

@@ -157,7 +157,8 @@ impl Runner {
     /// Loads a set of modules into both engines; or returns the page for which there was no room.
     fn take_over(&mut self, set: &PageSet) -> Result<(), (Arc<Page>, Box<ScriptError>)> {
         provide(self.engines.requests(), set)?;
-        self.renew_processes();
+        let ended = self.background.renew();
+        self.end_all(ended);
         if let Err((page, mut error)) = self.engines.processes().take_over(set) {
             let told = "no memory for the app modules in the engine of processes; the previous ones stay in \
                         use there";

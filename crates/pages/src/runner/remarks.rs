@@ -31,27 +31,19 @@ pub(super) fn many_slices(slice_ns: u64) -> u32 {
     u32::try_from(RUN_MUCH_NS.div_ceil(slice_ns.max(1))).unwrap_or(u32::MAX).max(1)
 }
 
-/// How long a run took.
-#[derive(Clone, Copy)]
-pub(super) struct RunLength {
-    /// By the clock.
-    taken_ns: u64,
-    cpu_ns: u64,
-}
-
-impl RunLength {
-    pub(super) fn new(taken_ns: u64, cpu_ns: u64) -> Self {
-        Self { taken_ns, cpu_ns }
-    }
-}
-
 impl Runner {
-    /// A run of a page took this long before it waited or ended.
+    /// A run of a page took this long by the clock before it waited or ended.
     #[inline]
-    pub(super) fn look_at_length(&mut self, key: RunKey, row: RowIndex, length: RunLength) {
+    pub(super) fn look_at_length(
+        &mut self,
+        key: RunKey,
+        row: RowIndex,
+        taken_ns: u64,
+        cpu_ns: u64,
+    ) {
         // A thread that lost its core for a while has used little of it.
-        if length.taken_ns >= RUN_UNINTERRUPTED_NS && length.cpu_ns >= RUN_UNINTERRUPTED_NS / 2 {
-            self.remark_on(key, row, Noticed::LongSlice(length.taken_ns), String::new());
+        if taken_ns >= RUN_UNINTERRUPTED_NS && cpu_ns >= RUN_UNINTERRUPTED_NS / 2 {
+            self.remark_on(key, row, Noticed::LongSlice(taken_ns), String::new());
         }
     }
 

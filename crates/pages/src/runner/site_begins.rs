@@ -40,13 +40,7 @@ impl Runner {
         }
     }
 
-    /// Other modules are in force.
-    pub(super) fn renew_processes(&mut self) {
-        let ended = self.background.renew();
-        self.end_all(ended);
-    }
-
-    fn end_all(&mut self, keys: Vec<RunKey>) {
+    pub(super) fn end_all(&mut self, keys: Vec<RunKey>) {
         for key in keys {
             if let Some(underway) = self.underway.remove(&key) {
                 self.end(key, underway.life);

@@ -22,10 +22,10 @@ pub(super) const CALLS: &[PageCall] =
 impl Runner {
     /// Creates a process.
     fn spawn(&mut self, caller: &mut Caller<'_>, body: Vec<u8>) -> WaitOutcome {
-        let moment = caller.moment();
-        let told = self.spawned(&body, caller.life(), moment);
+        let moment = caller.moment;
+        let told = self.spawned(&body, caller.life, moment);
         if matches!(told, Delivery::Refused(_)) {
-            self.remark_on_spawn(&caller.life().page.name.file);
+            self.remark_on_spawn(&caller.life.page.name.file);
         }
         WaitOutcome::Now(told)
     }

@@ -3,28 +3,22 @@
 //! Owns when a run gives way to others. What a wait means is said in its row (`calls`).
 
 use actors::RunKey;
-use runtime::trace;
 use script::engine::{CallResult, PageHost};
 
-use super::remarks::RunLength;
+use super::call_table::CALLS;
+use super::calls::Caller;
 use super::{Moment, RunResult, Runner};
 use crate::delivery::WaitOutcome;
 use crate::limits::{PAGE_ANSWERS_AT_ONCE, RUN_UNINTERRUPTED_NS};
 use crate::process::{Life, Underway};
 use crate::traced;
 
-/// A run that has begun or continued, until it waits or ends.
+/// A run that has begun or continued, until it waits or ends. Plain data.
 pub(super) struct Visit {
-    key: RunKey,
-    life: Life,
-    begun_ns: u64,
-}
-
-impl Visit {
-    /// `begun_ns` is the time at which its first step began.
-    pub(super) fn new(key: RunKey, life: Life, begun_ns: u64) -> Self {
-        Self { key, life, begun_ns }
-    }
+    pub(crate) key: RunKey,
+    pub(crate) life: Life,
+    /// When its first step began.
+    pub(crate) begun_ns: u64,
 }
 
 impl Runner {
@@ -45,7 +39,7 @@ impl Runner {
         }
         let now_ns = (moment.clock_ns)();
         let taken_ns = now_ns.saturating_sub(begun_ns);
-        self.look_at_length(key, row, RunLength::new(taken_ns, cpu_ns));
+        self.look_at_length(key, row, taken_ns, cpu_ns);
         if key.is_of_client() {
             self.note_ran(key, taken_ns, now_ns);
             self.turn.add_request_ns(taken_ns);
@@ -67,21 +61,18 @@ impl Runner {
         loop {
             let (run, delivery) = match step {
                 CallResult::Done => {
-                    if trace::is_on() {
-                        traced::note(key, traced::ENDS, format_args!(""));
-                    }
+                    traced::note(key, traced::ENDS, format_args!(""));
                     return RunResult::Done(self.end(key, life));
                 }
                 CallResult::Failed(error) => {
-                    if trace::is_on() {
-                        traced::note(key, traced::FAILS, format_args!("{:?}", error.fault));
-                    }
+                    traced::note(key, traced::FAILS, format_args!("{:?}", error.fault));
                     self.remark_on_end(&error);
                     return RunResult::Failed(self.end(key, life), Some(error));
                 }
                 CallResult::Sliced(run) => return self.end_slice(key, run, life),
                 CallResult::Waits(mut run, number) => {
-                    match self.start_call(number, &mut run, key, &mut life, host, moment) {
+                    let caller = Caller { key, life: &mut life, moment, host: &mut *host };
+                    match CALLS[number.index()].start(self, &mut run, caller) {
                         WaitOutcome::ByClient(act) => {
                             return self.hand_to_client(key, run, life, act);
                         }

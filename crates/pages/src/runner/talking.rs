@@ -33,7 +33,7 @@ fn accept(_: &mut Runner, _: &mut Caller<'_>) -> WaitOutcome {
 }
 
 fn say(_: &mut Runner, caller: &mut Caller<'_>) -> WaitOutcome {
-    match caller.life().has_client() {
+    match caller.life.has_client() {
         true => WaitOutcome::ByClient(ClientAct::Say),
         false => WaitOutcome::Now(CLOSED_SOCKET),
     }
@@ -104,7 +104,7 @@ impl Runner {
 
     /// A run waits for the next message of its client, or of a process.
     fn await_message(&mut self, caller: &mut Caller<'_>, wants_letters: u64) -> WaitOutcome {
-        let life = caller.life();
+        let life = &mut *caller.life;
         if let Some(end) = life.take_talk_end() {
             return WaitOutcome::Now(end);
         }
@@ -115,7 +115,7 @@ impl Runner {
                 return WaitOutcome::Now(Delivery::Text(message));
             }
         }
-        caller.life().await_message();
+        caller.life.await_message();
         WaitOutcome::Later { due_ns: u64::MAX }
     }
 

@@ -26,20 +26,6 @@ impl Runner {
         is_it.then_some(spent)
     }
 
-    /// For a run that begins now.
-    #[inline]
-    pub(super) fn spent_of_new(&self, now_ns: u64) -> Option<Box<Spent>> {
-        self.timing.is_on().then(|| Box::new(Spent::begun(now_ns)))
-    }
-
-    /// A run is over.
-    #[inline]
-    pub(super) fn keep_spent(&mut self, key: RunKey, spent: Option<Box<Spent>>) {
-        if let (Some(spent), RunKey::Request(process)) = (spent, key) {
-            self.timing.keep(process, spent);
-        }
-    }
-
     /// A run ran this long until now, and is suspended or over.
     #[inline]
     pub(super) fn note_ran(&mut self, key: RunKey, ran_ns: u64, now_ns: u64) {

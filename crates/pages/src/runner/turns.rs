@@ -81,7 +81,7 @@ impl Runner {
 
     /// The access of pages to the store.
     pub fn records(&self) -> &Rc<StoreRecords> {
-        self.recording.records()
+        &self.recording.records
     }
 
     /// First continues runs that have used little, as long as together they take no longer than one run may; then
@@ -157,9 +157,10 @@ impl Runner {
         let Some(underway) = self.underway.get(&key) else { return RunResult::Wait };
         let page = Arc::clone(&underway.life.page);
         let (gate, publications) = (Rc::clone(self.log.gate()), Rc::clone(&self.publications));
-        let records = Rc::clone(self.recording.records());
+        let records = Rc::clone(&self.recording.records);
         let file = &page.name.file;
-        let mut host = BackgroundHost::new(file, &gate, &publications, &records, unix_ms);
+        let (gate, publications, records) = (&gate, &publications, &records);
+        let mut host = BackgroundHost { file, gate, publications, records, unix_ms };
         self.go_on(key, &mut host, moment)
     }
 
@@ -210,6 +211,12 @@ mod tests {
         Runner::new(&pages(sources), settings, 64 << 20, u64::MAX, 1).unwrap()
     }
 
+    /// With one page, for which runs have this much CPU time.
+    fn short_of_time(budget: Duration, page: &str) -> Runner {
+        let settings = EngineSettings { cpu_budget: budget, ..EngineSettings::default() };
+        Runner::new(&pages(&[("a.page.txt", page)]), settings, 64 << 20, u64::MAX, 1).unwrap()
+    }
+
     fn process(number: u64) -> ProcessId {
         ProcessId::from_bits(number)
     }
@@ -252,10 +259,7 @@ mod tests {
         let rest = "<% spawn(function() while true do sleep(0.001) end end) %>";
         for (page, is_ended) in [(poll, true), (rest, false)] {
             let budget = Duration::from_millis(5);
-            let settings = EngineSettings { cpu_budget: budget, ..EngineSettings::default() };
-            let mut runner =
-                Runner::new(&pages(&[("a.page.txt", page)]), settings, 64 << 20, u64::MAX, 1)
-                    .unwrap();
+            let mut runner = short_of_time(budget, page);
             let steps = nanoseconds(budget) / PAGE_STEP_NS;
             // A sleeping process has a millisecond each time, and uses some microseconds of it.
             let step_ns = if is_ended { 0 } else { 1_000_000 };
@@ -272,11 +276,8 @@ mod tests {
     #[test]
     fn a_request_that_waits_again_and_again_is_ended_as_what_was_spawned_is() {
         let budget = Duration::from_millis(5);
-        let settings = EngineSettings { cpu_budget: budget, ..EngineSettings::default() };
         for page in ["<% while true do sleep(0) end %>", "<% while true do receive(0) end %>"] {
-            let mut runner =
-                Runner::new(&pages(&[("a.page.txt", page)]), settings, 64 << 20, u64::MAX, 1)
-                    .unwrap();
+            let mut runner = short_of_time(budget, page);
             let steps = u64::try_from(budget.as_nanos()).unwrap() / PAGE_STEP_NS;
             let ended = (0..2 * steps).find_map(|_| {
                 runner.go_on_by_turns(at(0), 0);
@@ -298,10 +299,7 @@ mod tests {
             spawn(function() while true do sleep(0) end end)
             while true do sleep(0) end
         end) end %>";
-        let settings =
-            EngineSettings { cpu_budget: Duration::from_millis(5), ..EngineSettings::default() };
-        let mut runner =
-            Runner::new(&pages(&[("a.page.txt", page)]), settings, 64 << 20, u64::MAX, 1).unwrap();
+        let mut runner = short_of_time(Duration::from_millis(5), page);
         let steps = 5_000_000 / PAGE_STEP_NS;
         let begun_ns = pass(0);
         assert!(turns_of(&mut runner, 0, steps) < steps);

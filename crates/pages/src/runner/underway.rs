@@ -58,7 +58,9 @@ impl Runner {
 
     /// The run has ended.
     pub(super) fn end(&mut self, key: RunKey, mut life: Life) -> Arc<Page> {
-        self.keep_spent(key, life.take_spent());
+        if let (Some(spent), RunKey::Request(process)) = (life.take_spent(), key) {
+            self.timing.keep(process, spent);
+        }
         self.fetches.unwant(key);
         self.listening.end(key);
         self.recording.end(key);
@@ -111,7 +113,8 @@ impl Runner {
     pub fn report(&self) -> PagesReport {
         let waiting = self.underway.values().map(|underway| {
             let held_bytes = self.engines.held_by(underway);
-            WaitingRun::new(underway.life.row, underway.life.budget(), held_bytes)
+            let (row, budget) = (underway.life.row, underway.life.budget());
+            WaitingRun { row, budget, held_bytes }
         });
         let lives = self.underway.values().map(|underway| &underway.life);
         let families = self.engines.held_by_families(lives);

@@ -210,11 +210,11 @@ impl Desk {
         if self.is_stalled {
             self.send_all(context.mail);
         }
-        let process = report.process();
+        let process = report.process;
         // A report about a form that has been removed is ignored.
-        let held = self.held.get_mut(&process).filter(|held| held.form.id() == report.form())?;
+        let held = self.held.get_mut(&process).filter(|held| held.form.id() == report.form)?;
         held.form.note_answered();
-        let answered = match report.into_outcome() {
+        let answered = match report.outcome {
             OrderResult::Written(block) => {
                 held.form.take_back(block);
                 None
@@ -243,7 +243,8 @@ impl Desk {
     pub fn finish(&mut self, process: ProcessId) {
         let Some(held) = self.held.remove(&process) else { return };
         if let (Some(helper), true) = (held.helper, held.is_known) {
-            self.leaving.push_back((helper, FileOrder::new(held.form.id(), process, Act::Forget)));
+            self.leaving
+                .push_back((helper, FileOrder { form: held.form.id(), process, act: Act::Forget }));
         }
     }
 
@@ -287,9 +288,9 @@ impl Held {
     ) -> bool {
         let Some(helper) = self.helper else { return true };
         while let Some(act) = self.form.take_act() {
-            let order = Box::new(FileOrder::new(self.form.id(), process, act));
+            let order = Box::new(FileOrder { form: self.form.id(), process, act });
             if let Err(order) = mail.send_part(helper, order) {
-                self.form.put_back(order.into_act());
+                self.form.put_back(order.act);
                 return false;
             }
             self.is_known = true;

@@ -7,7 +7,7 @@ use wire::http::status::Status;
 
 /// Why a form is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// It is not a valid form.
     #[error("it is not a form: {0}")]
     Malformed(MultipartError),

@@ -9,7 +9,7 @@ use super::fault::Fault;
 
 /// A form's number on its scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct FormId(pub(super) u64);
+pub(crate) struct FormId(pub(crate) u64);
 
 /// An operation of a page on a file.
 #[derive(Debug)]
@@ -39,36 +39,18 @@ pub enum FileAct {
     },
 }
 
-/// Work on a file of a form.
+/// Work on a file of a form. Plain data.
 #[derive(Debug)]
 pub struct FileOrder {
-    form: FormId,
+    pub(crate) form: FormId,
     /// The process that is told the result.
-    process: ProcessId,
-    act: Act,
-}
-
-impl FileOrder {
-    pub(super) fn new(form: FormId, process: ProcessId, act: Act) -> Self {
-        Self { form, process, act }
-    }
-
-    pub(super) fn form(&self) -> FormId {
-        self.form
-    }
-
-    pub(super) fn into_act(self) -> Act {
-        self.act
-    }
-
-    pub(super) fn process(&self) -> ProcessId {
-        self.process
-    }
+    pub(crate) process: ProcessId,
+    pub(crate) act: Act,
 }
 
 /// The work. Files are numbered in the order in which they began, from 0.
 #[derive(Debug)]
-pub(super) enum Act {
+pub(crate) enum Act {
     /// Append to the file; create it first if it is the next one.
     Write { file: usize, bytes: Vec<u8>, after: After },
     /// Give it a permanent name.
@@ -81,42 +63,24 @@ pub(super) enum Act {
 
 /// Whether more bytes of a file follow these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum After {
+pub(crate) enum After {
     /// More of it.
     More,
     /// Nothing: it is complete.
     End,
 }
 
-/// The result of an order.
+/// The result of an order. Plain data.
 #[derive(Debug)]
 pub struct UploadReport {
-    form: FormId,
-    process: ProcessId,
-    outcome: OrderResult,
-}
-
-impl UploadReport {
-    pub(super) fn new(form: FormId, process: ProcessId, outcome: OrderResult) -> Self {
-        Self { form, process, outcome }
-    }
-
-    pub(super) fn form(&self) -> FormId {
-        self.form
-    }
-
-    pub(super) fn process(&self) -> ProcessId {
-        self.process
-    }
-
-    pub(super) fn into_outcome(self) -> OrderResult {
-        self.outcome
-    }
+    pub(crate) form: FormId,
+    pub(crate) process: ProcessId,
+    pub(crate) outcome: OrderResult,
 }
 
 /// The result.
 #[derive(Debug)]
-pub(super) enum OrderResult {
+pub(crate) enum OrderResult {
     /// It was written; the empty buffer is returned for reuse.
     Written(Vec<u8>),
     /// It could not be written.

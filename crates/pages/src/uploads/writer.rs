@@ -99,10 +99,10 @@ impl UploadWriter {
 
     /// Executes an order; `None` if it has no reply.
     pub fn answer(&mut self, from: Endpoint, order: FileOrder) -> Option<UploadReport> {
-        let (form, process) = (order.form(), order.process());
+        let FileOrder { form, process, act } = order;
         let key = FormKey { from, form };
         let fault = |error: io::Error| SpoolFault::of(&error);
-        let outcome = match order.into_act() {
+        let outcome = match act {
             Act::Write { file, mut bytes, after } => match self.write(key, file, &bytes, after) {
                 Ok(()) => {
                     bytes.clear();
@@ -130,7 +130,7 @@ impl UploadWriter {
                 return None;
             }
         };
-        Some(UploadReport::new(form, process, outcome))
+        Some(UploadReport { form, process, outcome })
     }
 
     fn write(

@@ -172,24 +172,15 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return None;
         };
         let deadline = context.deadline;
-        let kind = S::kind(&state);
-        let held_bytes = S::held_bytes(&state);
         let mut process = Process::new(Some(socket), state);
         process.deadline = deadline;
         process.flags.set(Flags::READABLE);
         let beginning = Beginning::Accepted { listener: index, peer };
         let chosen = self.executor.choose_transport(beginning, &mut process);
-        if chosen.is_err() {
+        if chosen.is_err() || !self.insert(id, process) {
             self.executor.output.clear();
             return None;
         }
-        let Ok(inserted) = self.table.insert(process) else {
-            self.executor.output.clear();
-            return None;
-        };
-        debug_assert_eq!(inserted, id, "the name that was announced");
-        self.executor.count_input(inserted, 0, held_bytes);
-        self.executor.stats.count_open(kind, self.table.len());
         if trace::is_on() {
             trace::accept(id, peer);
         }

@@ -69,19 +69,16 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let Some(state) = service.on_carry(opening, &mut context) else { return };
         let deadline = context.deadline;
         let Some(extra) = self.executor.extras.begin(stream, id) else { return };
-        let kind = S::kind(&state);
-        let held_bytes = S::held_bytes(&state);
         let mut process = Process::new(None, state);
         process.extra = Some(extra);
         process.deadline = deadline;
         process.last_run = now.tick();
         // There is nothing to watch.
         process.flags.set(Flags::WATCHED.and(Flags::ROOM_REPORTED));
-        let Ok(inserted) = self.table.insert(process) else { return };
-        self.executor.count_input(inserted, 0, held_bytes);
-        debug_assert_eq!(inserted, id, "the name that was announced");
+        if !self.insert(id, process) {
+            return;
+        }
         self.executor.stats.streams += 1;
-        self.executor.stats.count_open(kind, self.table.len());
         self.visit(id, |executor, id, process| {
             if !executor.output.is_empty() {
                 executor.transmit(id, process)?;

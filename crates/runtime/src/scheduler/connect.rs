@@ -54,8 +54,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         };
         self.executor.stats.connects += 1;
-        let kind = S::kind(&state);
-        let held_bytes = S::held_bytes(&state);
         let mut process = Process::new(Some(socket), state);
         process.deadline = deadline;
         process.mode = Mode::Connecting;
@@ -69,10 +67,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             process.flags.set(Flags::WATCHED);
             process.flags.set(Flags::ROOM_REPORTED);
         }
-        let Ok(inserted) = self.table.insert(process) else { return };
-        self.executor.count_input(inserted, 0, held_bytes);
-        debug_assert_eq!(inserted, id, "the name that was announced");
-        self.executor.stats.count_open(kind, self.table.len());
+        if !self.insert(id, process) {
+            return;
+        }
         self.visit(id, |executor, id, process| match connecting {
             Connecting::Done => executor.on_connected(id, process),
             Connecting::Pending => Ok(()),

@@ -4,15 +4,14 @@
 //! of the executor together with its name. Never looks a process up by name, and never closes one:
 //! a function that ends its process returns the reason.
 
-use std::collections::VecDeque;
-
 use sys::pollset::Pollset;
 
 use super::drain::Drain;
 use super::handshakes::Handshakes;
+use super::queues::{Queue, Queues};
 use super::settings::SchedulerSettings;
 use crate::clock::Clock;
-use crate::extras::{Extras, Wishes};
+use crate::extras::Extras;
 use crate::group::Group;
 use crate::lent::Lent;
 use crate::limits;
@@ -61,11 +60,7 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     pub(crate) extras: Extras,
     /// The buffers that transports decode and encode into.
     pub(crate) lent: Lent,
-    pub(crate) run_queue: VecDeque<ProcessId>,
-    /// The processes in the queues, other than streams, that want something of the next turn.
-    pub(crate) wishes: Wishes,
-    /// Processes that the service wants to run before the events of the next turn.
-    pub(crate) resumed: VecDeque<ProcessId>,
+    pub(crate) queues: Queues,
     /// Processes that were told to wait for memory, since the list was last emptied; some have ended or been read
     /// since.
     pub(crate) starved: Vec<ProcessId>,
@@ -104,9 +99,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             posted: Posted::default(),
             extras: Extras::new(settings.connections),
             lent: Lent::default(),
-            run_queue: VecDeque::new(),
-            wishes: Wishes::default(),
-            resumed: VecDeque::new(),
+            queues: Queues::default(),
             starved: Vec::new(),
             large: Vec::new(),
             running: None,
@@ -164,10 +157,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     pub(super) fn queue(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) {
         if !process.flags.has(Flags::QUEUED) {
             process.flags.set(Flags::QUEUED);
-            self.run_queue.push_back(id);
-            if process.socket.is_some() {
-                self.wishes.add(id);
-            }
+            self.queues.push(Queue::Run, id, process);
         }
     }
 }

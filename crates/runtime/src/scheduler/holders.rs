@@ -8,23 +8,13 @@ use std::net::IpAddr;
 
 use crate::slots::ProcessId;
 
-/// A process that holds much.
+/// A process that holds much. Plain data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holder {
-    id: ProcessId,
-    bytes: usize,
+    pub(crate) id: ProcessId,
+    pub(crate) bytes: usize,
     /// The address of its client, as its service says.
-    client: Option<IpAddr>,
-}
-
-impl Holder {
-    pub(super) fn new(id: ProcessId, bytes: usize, client: Option<IpAddr>) -> Self {
-        Self { id, bytes, client }
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
-    }
+    pub(crate) client: Option<IpAddr>,
 }
 
 /// The owner of a process, to which its memory is charged.

@@ -163,7 +163,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// find these takes a look at the whole table, so it is done seldom.
     fn give_back(&mut self) {
         let large = self.find_large();
-        let held: usize = large.iter().map(|holder| holder.bytes()).sum();
+        let held: usize = large.iter().map(|holder| holder.bytes).sum();
         if held as u64 >= self.executor.stats.buffered_bytes / 2 {
             return self.end_largest(large);
         }
@@ -194,7 +194,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             let unread = carriage.map_or(0, |carriage| carriage.input_capacity());
             let bytes = Executor::<P, S>::held_by(process) + unread;
             if bytes > 0 {
-                found.push(Holder::new(id, bytes, S::client(&process.state)));
+                found.push(Holder { id, bytes, client: S::client(&process.state) });
             }
         }
         found
@@ -215,7 +215,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 }
                 return false;
             }
-            found.push(Holder::new(*id, bytes, S::client(&process.state)));
+            found.push(Holder { id: *id, bytes, client: S::client(&process.state) });
             true
         });
         found

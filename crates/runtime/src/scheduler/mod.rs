@@ -38,7 +38,6 @@ use std::sync::Arc;
 use sys::pollset::{ListenOptions, Pollset, Ready, Token};
 
 use crate::account::{self, TimeAccount, change_to};
-use crate::extras::Wishes;
 use crate::limits;
 use crate::mailbox::Mailbox;
 use crate::process::{Flags, Table};
@@ -53,6 +52,7 @@ pub use settings::{Punctuality, SchedulerSettings, TurnWait};
 use accept::Gate;
 use eviction::Idlers;
 use executor::Executor;
+use queues::Queue;
 
 /// One scheduler.
 pub struct Scheduler<P: Pollset, S: Service> {
@@ -180,12 +180,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.relieve_memory();
         self.note_wishes(count);
         // Before the events: work that had to wait for this turn is older than theirs.
-        let resumed = self.run_all(|executor| &mut executor.resumed);
+        let resumed = self.run_all(Queue::Resumed);
         self.handle_events(count);
         let carried = !self.executor.extras.is_quiet() && self.carry();
         self.executor.handshakes.open();
-        self.executor.wishes = Wishes::default();
-        let ran = self.run_all(|executor| &mut executor.run_queue);
+        self.executor.queues.end_turn();
+        let ran = self.run_all(Queue::Run);
         self.executor.handshakes.close();
         if self.executor.handshakes.take_room() {
             self.gates.iter_mut().for_each(Gate::note_room);
@@ -218,9 +218,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Whether there is work that no event will report.
     #[inline]
     fn has_more_to_do(&self) -> bool {
-        let is_queued = !self.executor.run_queue.is_empty() || !self.executor.resumed.is_empty();
-        let is_quiet = self.connects.is_empty() && self.executor.extras.is_over();
-        is_queued || self.recalled || !is_quiet || !self.commands.is_empty()
+        let is_over = self.executor.queues.is_empty() && self.executor.extras.is_over();
+        self.recalled || !is_over || !self.connects.is_empty() || !self.commands.is_empty()
     }
 
     /// Called once, when the scheduler has finished or given up: the service may send what it still holds.

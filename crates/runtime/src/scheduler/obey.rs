@@ -7,6 +7,7 @@ use sys::pollset::Pollset;
 
 use super::Scheduler;
 use super::executor::Executor;
+use super::queues::Queue;
 use crate::process::Flags;
 use crate::service::{CloseReason, SchedulerCommand, Service};
 use crate::slots::ProcessId;
@@ -50,11 +51,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             && !process.flags.has(Flags::RESUMED)
         {
             process.flags.set(Flags::RESUMED);
-            let has_socket = process.socket.is_some();
-            self.executor.resumed.push_back(id);
-            if has_socket {
-                self.executor.wishes.add(id);
-            }
+            self.executor.queues.push(Queue::Resumed, id, process);
         }
     }
 }

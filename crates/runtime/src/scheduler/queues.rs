@@ -9,14 +9,62 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use sys::pollset::{Pollset, Token};
 
 use super::Scheduler;
-use super::executor::Executor;
+use crate::extras::Wishes;
+use crate::process::Process;
 use crate::service::Service;
 use crate::slots::ProcessId;
+
+/// A queue of processes.
+#[derive(Clone, Copy)]
+pub(super) enum Queue {
+    /// Those that the service wants to run before the events of the next turn.
+    Resumed,
+    /// Those that run after the events.
+    Run,
+}
+
+/// Both queues of a scheduler.
+#[derive(Default)]
+pub(super) struct Queues {
+    resumed: VecDeque<ProcessId>,
+    run: VecDeque<ProcessId>,
+    /// Those in the queues, other than streams, that want something of the next turn.
+    wishes: Wishes,
+}
+
+impl Queues {
+    /// Puts a process into one of them.
+    #[inline]
+    pub(super) fn push<S, T>(&mut self, queue: Queue, id: ProcessId, process: &Process<S, T>) {
+        self.of(queue).push_back(id);
+        if process.socket.is_some() {
+            self.wishes.add(id);
+        }
+    }
+
+    /// The events of a turn are over: what is queued from now on is for the next one.
+    pub(super) fn end_turn(&mut self) {
+        self.wishes = Wishes::default();
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.resumed.is_empty() && self.run.is_empty()
+    }
+
+    #[inline]
+    fn of(&mut self, queue: Queue) -> &mut VecDeque<ProcessId> {
+        match queue {
+            Queue::Resumed => &mut self.resumed,
+            Queue::Run => &mut self.run,
+        }
+    }
+}
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Notes who wants something of this turn, of which there are so many events. Before anything of it runs.
     pub(super) fn note_wishes(&mut self, events: usize) {
-        let mut wishes = self.executor.wishes;
+        let mut wishes = self.executor.queues.wishes;
         if events == 1 {
             let token = self.executor.pollset.event(0).token;
             if token != Token::WAKE {
@@ -31,11 +79,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// Runs the processes of a queue that were queued before now. Those queued meanwhile wait for the next turn.
     #[inline]
-    pub(super) fn run_all(
-        &mut self,
-        queue: fn(&mut Executor<P, S>) -> &mut VecDeque<ProcessId>,
-    ) -> bool {
-        let left = queue(&mut self.executor).len();
+    pub(super) fn run_all(&mut self, queue: Queue) -> bool {
+        let left = self.executor.queues.of(queue).len();
         if left > 0 {
             self.run_first(queue, left);
         }
@@ -44,21 +89,17 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// Runs the first processes of a queue, so many.
     #[inline(never)]
-    fn run_first(
-        &mut self,
-        queue: fn(&mut Executor<P, S>) -> &mut VecDeque<ProcessId>,
-        mut left: usize,
-    ) {
+    fn run_first(&mut self, queue: Queue, mut left: usize) {
         while left > 0 {
             let batch = catch_unwind(AssertUnwindSafe(|| {
                 while left > 0 {
                     left -= 1;
-                    let Some(id) = queue(&mut self.executor).pop_front() else { return };
+                    let Some(id) = self.executor.queues.of(queue).pop_front() else { return };
                     if self.must_wait(id) {
-                        queue(&mut self.executor).push_back(id);
+                        self.executor.queues.of(queue).push_back(id);
                         continue;
                     }
-                    self.visit(id, Executor::run_again);
+                    self.visit(id, |executor, id, process| executor.run_again(id, process));
                 }
             }));
             if batch.is_err() {

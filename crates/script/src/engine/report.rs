@@ -113,7 +113,7 @@ pub(super) fn out_of_memory_at(
     };
     let mut error = placed(fault, page, stack, &[], message);
     if let (0, Some(seen)) = (error.line, seen) {
-        (error.page, error.line) = (seen.page().to_owned(), seen.line());
+        (error.page, error.line) = (seen.page.clone(), seen.line);
         // Without a line it says nothing beyond the place.
         error.traceback.retain(|frame| frame.line != 0);
     }
@@ -258,8 +258,8 @@ fn spans(stack: Stack, levels: Range<i32>, lost: &[LostCall]) -> Vec<Span> {
                 None => spans.push(Span { frame, levels: 0 }),
             }
         }
-        if let Some(call) = lost.iter().find(|call| call.level() == level) {
-            let (page, line) = (call.page().to_owned(), call.line());
+        if let Some(call) = lost.iter().find(|call| call.level == level) {
+            let (page, line) = (call.page.clone(), call.line);
             let frame = TracebackFrame { page, line, function: String::new(), times: 1 };
             spans.push(Span { frame, levels: 0 });
         }

@@ -3,14 +3,12 @@
 //! Owns the life of runs, from a coroutine of the pool back into it. Never decides when a run
 //! continues.
 
-mod blame;
 mod ending;
+mod failed;
 mod garbage;
 mod load;
-mod lost;
 mod pool;
 mod review;
-mod shown;
 mod spawn;
 mod stranger;
 mod tune;

@@ -79,7 +79,7 @@ impl CurrentHost {
         self.call(|host| work(host, &mut answer))
     }
 
-    /// Makes a text the last answer: it is dropped by nobody if it cannot be pushed.
+    /// Makes a text the last answer, from where it is pushed when nothing is left that has a destructor.
     pub(super) fn set_answer(&self, text: &[u8]) {
         self.answer.borrow_mut().text(text);
     }

@@ -3,7 +3,6 @@
 //! Owns opening and closing, and the calls of the library. Never runs a page.
 
 mod current;
-mod listing;
 mod memory;
 mod passing;
 mod resuming;
@@ -27,7 +26,7 @@ use crate::engine::ffi::coroutine::{Coroutine, Openness};
 use crate::engine::ffi::functions;
 use crate::engine::ffi::innards::Running;
 use crate::engine::ffi::native;
-use crate::engine::ffi::pieces::Traces;
+use crate::engine::ffi::pieces::{NativeCode, Traces};
 use crate::engine::ffi::reference::Reference;
 use crate::engine::ffi::slots::Slots;
 use crate::engine::ffi::tick::Ticker;
@@ -298,6 +297,20 @@ impl Lua {
     pub(in crate::engine) fn release(&mut self, reference: &Reference) {
         let released = self.unbounded(&mut |inside| inside.unregister(reference.0));
         debug_assert_eq!(released, Ok(()), "nothing of it can fail");
+    }
+
+    /// All native code.
+    pub(in crate::engine) fn native_code(&self) -> Vec<NativeCode> {
+        let Some(lister) = &self.lister else { return Vec::new() };
+        // An error leaves the list empty; the profiler then shows addresses.
+        let _listed = self.unbounded(&mut |inside| {
+            inside.reserve(ROOM);
+            inside.push_registered(lister.0);
+            // SAFETY: it takes any arguments.
+            unsafe { inside.push_function(native::note) };
+            inside.call(1, 0);
+        });
+        self.context().pieces.take()
     }
 
     /// Creates a coroutine whose first resume calls the function `body`.

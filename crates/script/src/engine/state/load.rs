@@ -3,7 +3,7 @@
 //! Owns the compilation of a text and the run of its top level, including the memory for it: LuaJIT
 //! does not collect garbage before it reports that there is no memory. Never runs a page.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::rc::Rc;
 
 use crate::engine::error::{Fault, ScriptError};
@@ -208,13 +208,12 @@ impl EngineState {
         compiled.map_err(|fault| match fault {
             // The compiler reports it as text.
             CallFault::Raised(message) if message == NO_MEMORY => report::out_of_memory(name),
-            fault => report::of_compiling(fault, name, chunk_name_text(chunk_name)),
+            fault => {
+                let chunk = chunk_name.to_str().unwrap_or_default();
+                report::of_compiling(fault, name, chunk.trim_start_matches('='))
+            }
         })
     }
-}
-
-fn chunk_name_text(name: &CStr) -> &str {
-    name.to_str().unwrap_or_default().trim_start_matches('=')
 }
 
 #[cfg(test)]

@@ -23,22 +23,21 @@ impl EngineUsage {
     /// The sum of both.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
-        Self {
-            cpu_ns: self.cpu_ns + other.cpu_ns,
-            allocated_bytes: self.allocated_bytes + other.allocated_bytes,
-            traces: self.traces + other.traces,
-            traces_aborted: self.traces_aborted + other.traces_aborted,
-        }
+        self.each_with(other, |one, other| one + other)
     }
 
     /// The difference to an earlier reading.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
+        self.each_with(before, u64::saturating_sub)
+    }
+
+    fn each_with(self, other: Self, of: impl Fn(u64, u64) -> u64) -> Self {
         Self {
-            cpu_ns: self.cpu_ns.saturating_sub(before.cpu_ns),
-            allocated_bytes: self.allocated_bytes.saturating_sub(before.allocated_bytes),
-            traces: self.traces.saturating_sub(before.traces),
-            traces_aborted: self.traces_aborted.saturating_sub(before.traces_aborted),
+            cpu_ns: of(self.cpu_ns, other.cpu_ns),
+            allocated_bytes: of(self.allocated_bytes, other.allocated_bytes),
+            traces: of(self.traces, other.traces),
+            traces_aborted: of(self.traces_aborted, other.traces_aborted),
         }
     }
 }
