@@ -33,24 +33,9 @@ pub(crate) enum Place {
         ticket: u64,
         /// The number that the home was asked to reach first, because a subscriber has seen it on another node.
         reach: u64,
-        /// Nothing is known about the channel until its home has answered.
-        joined: Joined,
+        /// Whether its home has answered: until then nothing is known about the channel.
+        is_joined: bool,
     },
-}
-
-/// Whether the home has answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Joined {
-    No,
-    Yes,
-}
-
-/// Whether a channel has something for waiting requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum News {
-    None,
-    /// A message, or the answer of its home.
-    Some,
 }
 
 /// A channel.
@@ -66,8 +51,8 @@ pub(crate) struct Channel {
     pub(crate) polls: u32,
     /// Those of them that wait for the next message.
     pub(crate) waiting: BTreeSet<ProcessId>,
-    /// Whether there is something for them.
-    pub(crate) news: News,
+    /// Whether there is something for them: a message, or the answer of its home.
+    pub(crate) has_news: bool,
     /// Since when it has had neither subscribers nor messages.
     pub(crate) unused_since_ms: Option<u64>,
     /// Whether it is in the list of channels that have something to send in this turn.
@@ -98,7 +83,7 @@ impl Channel {
             audiences: Vec::new(),
             polls: 0,
             waiting: BTreeSet::new(),
-            news: News::None,
+            has_news: false,
             unused_since_ms: None,
             listeners: BTreeSet::new(),
             members: Here::default(),
@@ -112,7 +97,7 @@ impl Channel {
 
     /// Whether this scheduler knows what the home knows.
     pub(crate) fn is_known(&self) -> bool {
-        let is_away = matches!(self.place, Place::Elsewhere { joined: Joined::No, .. });
+        let is_away = matches!(self.place, Place::Elsewhere { is_joined: false, .. });
         !is_away && self.shared.as_ref().is_none_or(|shared| shared.sight != Sight::Unknown)
     }
 
@@ -188,7 +173,7 @@ impl Channel {
     pub(crate) fn accept(&mut self, order: u32, number: u64, body: &Payload, now_ms: u64) {
         self.history.push(number, body, now_ms, &self.rules.history);
         self.history.trim(now_ms, &self.rules.history);
-        self.news = News::Some;
+        self.has_news = true;
         let (position, has_history) =
             (Position { epoch: self.epoch, offset: number }, self.rules.history.keeps());
         let message = Numbered { channel: &self.name, position, has_history, body };

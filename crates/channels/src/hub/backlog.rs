@@ -12,7 +12,8 @@ use runtime::trace;
 use super::Channels;
 use super::transit::{Incoming, MessageOrigin};
 use crate::letter::{Item, Receipt};
-use crate::limits::{STEPS_PER_TURN, UNSENT_BYTES};
+use crate::limits::{BYTES_PER_STEP, STEPS_PER_TURN, UNSENT_BYTES};
+use crate::message::Payload;
 use crate::outcome::{ChannelRefusal, Published};
 use crate::ruled::Ruled;
 use crate::traced;
@@ -22,13 +23,23 @@ use crate::traced;
 pub(super) struct Backlog {
     waiting: VecDeque<Incoming>,
     bytes: usize,
-    pub(super) steps: usize,
+    steps: usize,
 }
 
 impl Backlog {
     /// Whether a message can be distributed now.
     pub(super) fn is_open(&self) -> bool {
         self.waiting.is_empty() && self.steps < STEPS_PER_TURN
+    }
+
+    /// This turn has done so much.
+    pub(super) fn charge(&mut self, steps: usize) {
+        self.steps += steps;
+    }
+
+    /// A message was copied for each of so many audiences.
+    pub(super) fn charge_copies(&mut self, audiences: usize, body: &Payload) {
+        self.charge(audiences * (1 + body.bytes().len() / BYTES_PER_STEP));
     }
 
     /// A message waits for a later turn.

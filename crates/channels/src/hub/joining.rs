@@ -9,7 +9,7 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{SchedulerCommand, ServiceContext};
 
 use super::Channels;
-use crate::channel::{Channel, Joined, News, Place};
+use crate::channel::{Channel, Place};
 use crate::history::History;
 use crate::letter::Item;
 use crate::position::Position;
@@ -59,12 +59,12 @@ impl Channels {
     ) {
         let Some(place) = self.by_name.get(name).copied() else { return };
         let Some(channel) = &mut self.channels[place as usize] else { return };
-        let Place::Elsewhere { ticket, joined, reach, .. } = &mut channel.place else { return };
+        let Place::Elsewhere { ticket, is_joined, reach, .. } = &mut channel.place else { return };
         if *ticket != of_ticket {
             // The join was taken back meanwhile.
             return;
         }
-        *joined = Joined::Yes;
+        *is_joined = true;
         let reached = std::mem::take(reach);
         channel.epoch = epoch;
         self.history_bytes += history.held_bytes();
@@ -89,7 +89,7 @@ impl Channels {
         context: &mut ServiceContext<'_, M>,
     ) {
         let Some(channel) = &mut self.channels[place as usize] else { return };
-        channel.news = News::Some;
+        channel.has_news = true;
         let mut audiences = std::mem::take(&mut channel.audiences);
         for audience in &mut audiences {
             for (process, since) in audience.let_in(&may_join) {
@@ -112,7 +112,7 @@ impl Channels {
     pub(super) fn on_renewed(&mut self, name: &str, epoch: u64, history: History) {
         let Some(place) = self.by_name.get(name).copied() else { return };
         let Some(channel) = &mut self.channels[place as usize] else { return };
-        if !matches!(channel.place, Place::Elsewhere { joined: Joined::Yes, .. }) {
+        if !matches!(channel.place, Place::Elsewhere { is_joined: true, .. }) {
             return;
         }
         self.history_bytes += history.held_bytes();
@@ -132,7 +132,7 @@ impl Channels {
                 format.write_subscribed(&channel.name, position, Some(false), out);
             });
         }
-        channel.news = News::Some;
+        channel.has_news = true;
         for number in &channel.listeners {
             self.listeners.lose(*number);
         }

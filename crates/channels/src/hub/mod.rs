@@ -32,7 +32,7 @@ use ahash::{HashMap, RandomState};
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 
-use crate::channel::{Channel, Joined, Place};
+use crate::channel::{Channel, Place};
 use crate::format::Format;
 use crate::letter::{Item, Receipt};
 use crate::limits::{CHANNELS, CHANNELS_COMPARED, HISTORY_BYTES, HISTORY_COMPARED};
@@ -307,7 +307,7 @@ impl Channels {
         let place = if home == self.here {
             Place::Home(Vec::new())
         } else {
-            Place::Elsewhere { home, ticket, reach: 0, joined: Joined::No }
+            Place::Elsewhere { home, ticket, reach: 0, is_joined: false }
         };
         // An epoch is never used again, by this scheduler or after a restart.
         let epoch = self.home_of.hash_one((self.here, ticket, name));

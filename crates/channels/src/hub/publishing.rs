@@ -14,7 +14,7 @@ use crate::channel::{Channel, Place};
 use crate::cluster::ClusterOrder;
 use crate::format::Numbered;
 use crate::letter::{Item, PublishReceipt, Publisher, Receipt};
-use crate::limits::{BYTES_PER_STEP, STEPS_PER_MESSAGE, TURN_BYTES};
+use crate::limits::{STEPS_PER_MESSAGE, TURN_BYTES};
 use crate::message::{Offer, Payload};
 use crate::outcome::{ChannelRefusal, PublishOutcome, Published};
 use crate::patterns::Pattern;
@@ -111,6 +111,14 @@ impl Channels {
         Ok(Some(published))
     }
 
+    /// The patterns of a message's channel, which are work of this turn.
+    pub(super) fn match_patterns(&mut self, name: &str) -> Vec<u32> {
+        let mut steps = STEPS_PER_MESSAGE;
+        let matching = self.patterns.matching(name, &mut steps);
+        self.backlog.charge(steps);
+        matching
+    }
+
     /// Numbers a message and distributes it.
     pub(super) fn accept(
         &mut self,
@@ -119,9 +127,7 @@ impl Channels {
         now_ms: u64,
     ) -> Result<Published, ChannelRefusal> {
         let name = ruled.name();
-        let mut steps = STEPS_PER_MESSAGE;
-        let matching = self.patterns.matching(name, &mut steps);
-        self.backlog.steps += steps;
+        let matching = self.match_patterns(name);
         let keeps = self.rulebook.rules_of(ruled).history.keeps();
         let place = if keeps || self.by_name.contains_key(name) {
             Some(self.find_or_make(ruled)?)
@@ -145,7 +151,7 @@ impl Channels {
     pub(super) fn accept_numbered(&mut self, message: Bound<'_>) -> Result<(), ChannelRefusal> {
         let interested = self.interested(message.place, message.matching);
         self.check_room(message.place, message.matching, &interested)?;
-        self.backlog.steps += STEPS_PER_MESSAGE;
+        self.backlog.charge(STEPS_PER_MESSAGE);
         self.distribute(message, interested);
         Ok(())
     }
@@ -161,8 +167,7 @@ impl Channels {
             Some(channel) => {
                 elsewhere = channel.elsewhere();
                 receivers += elsewhere + channel.subscribers() as u32;
-                self.backlog.steps +=
-                    channel.audiences.len() * (1 + body.bytes().len() / BYTES_PER_STEP);
+                self.backlog.charge_copies(channel.audiences.len(), body);
                 let held = channel.history.held_bytes();
                 last = channel.history.last();
                 let number = number.unwrap_or(last + 1);
@@ -264,8 +269,7 @@ impl Channels {
         let Some(pattern) = self.patterns.at(place) else { return 0 };
         let has_some = |of: &Pattern| of.audiences.iter().any(|one| one.waiting_bytes() > 0);
         let had_none = !has_some(pattern);
-        self.backlog.steps +=
-            pattern.audiences.len() * (1 + message.body.bytes().len() / BYTES_PER_STEP);
+        self.backlog.charge_copies(pattern.audiences.len(), message.body);
         pattern.put(self.order, message);
         // A pattern whose subscribers are all elsewhere has nothing to send here.
         if had_none && has_some(pattern) {

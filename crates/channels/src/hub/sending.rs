@@ -5,7 +5,7 @@
 use runtime::service::{SchedulerCommand, ServiceContext};
 
 use super::Channels;
-use crate::channel::{Channel, News, Place};
+use crate::channel::{Channel, Place};
 use crate::format::Numbered;
 use crate::letter::{ChannelLetter, Item};
 use crate::limits::SWEEP_MS;
@@ -42,7 +42,7 @@ impl Channels {
     fn settle<M>(&mut self, place: u32, context: &mut ServiceContext<'_, M>) {
         let Some(channel) = &mut self.channels[place as usize] else { return };
         channel.is_noted = false;
-        if std::mem::replace(&mut channel.news, News::None) == News::Some {
+        if std::mem::take(&mut channel.has_news) {
             for process in std::mem::take(&mut channel.waiting) {
                 self.polls.resume(process);
                 context.command(SchedulerCommand::Resume(process));

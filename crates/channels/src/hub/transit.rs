@@ -10,37 +10,37 @@ use crate::letter::{Publisher, Stamp};
 use crate::message::{Offer, Payload};
 use crate::ruled::{RuleNumber, Ruled};
 
-/// Where a message comes from.
+/// Where a message comes from. Plain data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct MessageOrigin {
+pub(crate) struct MessageOrigin {
     /// The scheduler of its publisher.
-    pub(super) from: Endpoint,
-    pub(super) publisher: Option<Publisher>,
+    pub(crate) from: Endpoint,
+    pub(crate) publisher: Option<Publisher>,
 }
 
-/// A message on its way to its subscribers.
+/// A message on its way to its subscribers. Plain data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bound<'m> {
-    pub(super) channel: Ruled<'m>,
-    pub(super) body: &'m Payload,
+pub(crate) struct Bound<'m> {
+    pub(crate) channel: Ruled<'m>,
+    pub(crate) body: &'m Payload,
     /// Its number in a stream; otherwise it gets the next one.
-    pub(super) number: Option<u64>,
+    pub(crate) number: Option<u64>,
     /// The channel, if it is known here.
-    pub(super) place: Option<u32>,
+    pub(crate) place: Option<u32>,
     /// The patterns whose subscribers get it.
-    pub(super) matching: &'m [u32],
+    pub(crate) matching: &'m [u32],
     /// When it was published.
-    pub(super) at_ms: u64,
+    pub(crate) at_ms: u64,
 }
 
-/// A message on its way to its channel.
+/// A message on its way to its channel. Plain data.
 #[derive(Debug)]
-pub(super) struct Incoming {
-    pub(super) name: Arc<str>,
-    pub(super) rule: RuleNumber,
-    pub(super) offer: Offer,
-    pub(super) origin: MessageOrigin,
-    pub(super) stamp: Stamp,
+pub(crate) struct Incoming {
+    pub(crate) name: Arc<str>,
+    pub(crate) rule: RuleNumber,
+    pub(crate) offer: Offer,
+    pub(crate) origin: MessageOrigin,
+    pub(crate) stamp: Stamp,
 }
 
 impl Incoming {

@@ -10,52 +10,46 @@ use store::StepOutcome;
 use wire::resp::{CommandLimits, Parser};
 
 use super::pending::write_outcome;
-use super::pending_reply::{Part, Quiet};
+use super::pending_reply::{Part, Quiet, Running};
 use super::{After, Environment, Session, dispatch};
 
-/// Whether the commands of an executed transaction have run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Going {
-    /// There are none left.
-    Done,
-    /// One waits, for its answer, for the client or for the next turn.
-    Waits,
-}
-
-/// Runs the commands of an executed transaction, and writes the replies to its steps between theirs.
+/// Runs the commands of an executed transaction, and writes the replies to its steps between theirs. Returns whether
+/// there are none left; otherwise one waits, for its answer, for the client or for the next turn.
 pub(super) fn go_on<M>(
     session: &mut Session,
     env: &mut Environment<'_>,
     context: &mut Context<'_, M>,
-) -> Going {
+) -> bool {
     while session.pending.is_executing() {
         let has_answered = session.pending.has_answered();
         if !has_answered || session.pending.has_to_drain() || context.output_is_full() {
-            return Going::Waits;
+            return false;
         }
-        let Some((part, quiet, outcomes)) = session.pending.next_part() else { break };
-        let outcome = if matches!(part, Part::Outcome(_)) { outcomes.pop_front() } else { None };
+        let next = session.pending.running().and_then(Running::next);
+        let Some((part, outcome, quiet)) = next else { break };
         let mut unwanted = Output::default();
         let output = if quiet == Quiet::Yes { &mut unwanted } else { &mut *context.output };
         session.pending.set_quiet(quiet);
         let after = answer(session, (&part, outcome.as_ref()), env, output, context.now);
         session.pending.set_quiet(Quiet::No);
         if after == After::Wait {
-            session.pending.put_back(part);
-            return Going::Waits;
+            if let Some(running) = session.pending.running() {
+                running.put_back(part);
+            }
+            return false;
         }
         env.clients.end_work(session.process);
-        if !session.pending.has_parts() {
+        if session.pending.running().is_none_or(|running| running.is_over()) {
             // Together with the last reply, because the process is told when that has been sent.
             break;
         }
         if env.clients.pace.is_over() {
             env.clients.rest(session.process);
-            return Going::Waits;
+            return false;
         }
     }
     session.pending.end_commands();
-    Going::Done
+    true
 }
 
 fn answer(

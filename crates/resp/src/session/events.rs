@@ -8,21 +8,12 @@ use runtime::service::{Context, Event, Next};
 use runtime::trace;
 use wire::resp::write_error;
 
-use super::after_exec::{self, Going};
+use super::after_exec;
 use super::{Environment, Session};
 use crate::limits::DRAIN_GRACE;
 use crate::pace::Entry;
 use crate::stats::Counter;
 use crate::traced;
-
-/// How far the connection of a client has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entrance {
-    /// It may send commands.
-    Open,
-    /// Its handshake is not over, and has a deadline.
-    Handshake,
-}
 
 /// The deadline of a client that may send its first command: none, but while the server drains, a short one for clients
 /// that were in the accept queue when the drain began.
@@ -37,13 +28,13 @@ impl Session {
     /// The connection begins with a handshake, which has to be over within this time: a silent client would keep a
     /// place among the handshakes for ever.
     pub fn await_handshake<M>(&mut self, deadline_ms: u64, context: &mut Context<'_, M>) {
-        self.entrance = Entrance::Handshake;
+        self.shakes_hands = true;
         context.set_deadline_after_ms(deadline_ms);
     }
 
     /// The handshake is over.
     pub fn on_agreed<M>(&mut self, context: &mut Context<'_, M>) -> Next {
-        self.entrance = Entrance::Open;
+        self.shakes_hands = false;
         self.rights = Rights::new(Credential::Nothing, context.agreed().as_deref());
         set_first_deadline(context);
         Next::Read
@@ -97,7 +88,7 @@ impl Session {
                 write_error(context.output.buffer(), "ERR max memory reached");
                 Next::Linger
             }
-            Event::DeadlineReached if self.entrance == Entrance::Handshake => Next::Abort,
+            Event::DeadlineReached if self.shakes_hands => Next::Abort,
             Event::DeadlineReached if context.is_draining() => {
                 self.ends = true;
                 self.go_on(env, context)
@@ -124,7 +115,7 @@ impl Session {
                 store.settle(self.process);
             }
         }
-        if after_exec::go_on(self, env, context) == Going::Waits {
+        if !after_exec::go_on(self, env, context) {
             return self.until_resumed(context);
         }
         match self.ends {

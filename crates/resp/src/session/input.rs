@@ -7,7 +7,7 @@ use runtime::output::Output;
 use runtime::service::{Context, Next, Progress};
 use wire::resp::{CommandLimits, Parser, RespCommand, write_error};
 
-use super::after_exec::{self, Going};
+use super::after_exec;
 use super::client::{self, ReplyMode};
 use super::pending_reply::Quiet;
 use super::{After, Environment, Session, dispatch};
@@ -60,7 +60,7 @@ impl Session {
                 return Progress { consumed, next: self.after_full() };
             }
             if self.pending.is_executing() {
-                if after_exec::go_on(self, env, context) == Going::Waits {
+                if !after_exec::go_on(self, env, context) {
                     return Progress { consumed, next: self.until_resumed(context) };
                 }
                 // The client may have to receive its replies first.

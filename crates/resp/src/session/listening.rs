@@ -16,20 +16,20 @@ pub(super) struct Listening(Option<Box<Lists>>);
 struct Lists {
     channels: Vec<Named>,
     patterns: Vec<Named>,
-    waiting: Waiting,
+    waiting: Option<Waiting>,
+    /// The receivers of a message of this client that reaches the client itself, before the reply.
+    published: Option<u32>,
 }
 
-/// A subscribe command that waits for other schedulers, for modules or for the next turn.
-#[derive(Debug, Default)]
-pub(super) struct Waiting {
+/// A subscribe command that waits for other schedulers, for modules or for the next turn. Plain data.
+#[derive(Debug)]
+pub(crate) struct Waiting {
     /// The number of subscriptions of this kind before the command.
-    pub(super) before: Option<usize>,
+    pub(crate) before: usize,
     /// How many names of the command were answered.
-    pub(super) answered: usize,
+    pub(crate) answered: usize,
     /// The results of the first names of the command: the indices of their subscriptions, or why there is none.
-    pub(super) results: Vec<Result<usize, String>>,
-    /// The receivers of a message of this client that reaches the client itself, before the reply.
-    pub(super) published: Option<u32>,
+    pub(crate) results: Vec<Result<usize, String>>,
 }
 
 /// Whether a command subscribes to patterns, or ends subscriptions to them.
@@ -69,9 +69,14 @@ impl Listening {
             || self.patterns().iter().any(fits)
     }
 
+    /// The client gets its own message before it is told its receivers.
+    pub(super) fn keep_published(&mut self, receivers: u32) {
+        self.0.get_or_insert_default().published = Some(receivers);
+    }
+
     /// The receivers of the last message of this client, if they are to be told now.
     pub(super) fn take_published(&mut self) -> Option<u32> {
-        self.0.as_mut()?.waiting.published.take()
+        self.0.as_mut()?.published.take()
     }
 
     /// The number of channels and patterns.
@@ -79,9 +84,14 @@ impl Listening {
         self.channels().len() + self.patterns().len()
     }
 
-    /// The waiting command.
-    pub(super) fn waiting(&mut self) -> &mut Waiting {
-        &mut self.0.get_or_insert_default().waiting
+    /// A command waits.
+    pub(super) fn wait(&mut self, waiting: Waiting) {
+        self.0.get_or_insert_default().waiting = Some(waiting);
+    }
+
+    /// The command that has waited goes on.
+    pub(super) fn take_waiting(&mut self) -> Option<Waiting> {
+        self.0.as_mut()?.waiting.take()
     }
 
     /// A command is done: frees the memory if the lists are empty.

@@ -28,7 +28,6 @@ mod transaction;
 mod values;
 
 use std::cell::RefMut;
-use std::net::IpAddr;
 
 use ::channels::{Channels, Rights};
 use local::{Local, StoreClient};
@@ -48,7 +47,7 @@ use wire::resp::{Parser, RespCommand, RespVersion, write_error};
 pub use self::table::{command_names, command_table};
 
 use self::client::{About, ReplyMode};
-use self::events::{Entrance, set_first_deadline};
+use self::events::set_first_deadline;
 use self::listening::Listening;
 use self::pending::{PendingReplies, reply_behind};
 use self::requested::Words;
@@ -192,7 +191,8 @@ pub struct Session {
     reply_mode: ReplyMode,
     /// Whether the session ends once the store has answered.
     ends: bool,
-    entrance: Entrance,
+    /// Whether its handshake is not over, which has a deadline.
+    shakes_hands: bool,
 }
 
 // Together with a slot of the runtime, this is the memory of an idle client.
@@ -279,7 +279,7 @@ impl Session {
             pending: PendingReplies::default(),
             reply_mode: ReplyMode::On,
             ends: false,
-            entrance: Entrance::Open,
+            shakes_hands: false,
         }
     }
 
@@ -292,11 +292,6 @@ impl Session {
     /// for the writer of the store.
     pub fn is_idle(&self) -> bool {
         self.listening.len() == 0 && self.pending.has_answered()
-    }
-
-    /// The address of the client.
-    pub fn client(&self) -> IpAddr {
-        self.arrival.peer.address
     }
 
     /// The client, and since when it is connected.

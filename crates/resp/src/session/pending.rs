@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use ahash::HashMap;
-use store::{Database, Executed, OrderCondition, StepOutcome, StoreFailure};
+use store::{Database, Executed, Order, OrderCondition, StepOutcome, StoreFailure};
 use wire::resp::{RespVersion, write_array, write_error, write_null_array};
 
 use super::pending_reply::{Part, PendingReply, Quiet, Running, Transaction};
@@ -164,9 +164,8 @@ impl PendingReplies {
             (PendingReply::Transaction(parts), Ok(Executed::Done(outcomes))) if has_commands => {
                 write_array(said, parts.len());
                 work.has_commands = true;
-                let (parts, outcomes) = (parts.into(), outcomes.into());
                 let held = std::mem::take(&mut work.held);
-                work.running = Some(Running { parts, outcomes, quiet, held });
+                work.running = Some(Running::new(parts, outcomes, quiet, held));
             }
             (PendingReply::Transaction(parts), Ok(Executed::Done(outcomes))) => {
                 write_array(said, parts.len());
@@ -206,14 +205,7 @@ impl PendingReplies {
 
     /// The database that the transaction has chosen.
     pub(super) fn chosen_database(&self) -> Option<Database> {
-        self.0.as_ref()?.transaction.as_ref()?.database
-    }
-
-    /// Chooses the database of the next commands of the transaction.
-    pub(super) fn select(&mut self, database: Database) {
-        if let Some(transaction) = self.transaction() {
-            transaction.database = Some(database);
-        }
+        self.0.as_ref()?.transaction.as_ref()?.database()
     }
 
     /// Whether an executed transaction has commands that have not run yet. Later commands wait for them.
@@ -226,65 +218,37 @@ impl PendingReplies {
         self.work().has_commands = true;
     }
 
-    /// Takes the next part of the executed transaction, with the outcomes of its steps. Many values become a part each.
-    pub(super) fn next_part(&mut self) -> Option<(Part, Quiet, &mut VecDeque<StepOutcome>)> {
-        let running = self.0.as_mut()?.running.as_mut()?;
-        let mut part = running.parts.pop_front()?;
-        if let (Part::Outcome(Shape::Bulks), Some(StepOutcome::Values(values))) =
-            (&part, running.outcomes.front_mut())
-        {
-            let values = std::mem::take(values);
-            running.outcomes.pop_front();
-            let mut head = Vec::new();
-            write_array(&mut head, values.len());
-            part = Part::Said(head);
-            for value in values.into_iter().rev() {
-                running.parts.push_front(Part::Outcome(Shape::Bulk));
-                running.outcomes.push_front(StepOutcome::Value(value));
-            }
-        }
-        Some((part, running.quiet, &mut running.outcomes))
-    }
-
-    /// Whether parts of the executed transaction are left.
-    pub(super) fn has_parts(&self) -> bool {
-        let running = self.0.as_ref().and_then(|work| work.running.as_ref());
-        running.is_some_and(|running| !running.parts.is_empty())
-    }
-
-    /// A command of the executed transaction waits.
-    pub(super) fn put_back(&mut self, part: Part) {
-        if let Some(running) = self.0.as_mut().and_then(|work| work.running.as_mut()) {
-            running.parts.push_front(part);
-        }
+    /// The executed transaction, whose parts are answered one after the other.
+    pub(super) fn running(&mut self) -> Option<&mut Running> {
+        self.0.as_mut()?.running.as_mut()
     }
 
     /// All parts of the executed transaction are answered. What they hold is let go when the client has received them.
     pub(super) fn end_commands(&mut self) {
         if let Some(work) = &mut self.0 {
-            work.held += work.running.take().map_or(0, |running| running.held);
+            work.held += work.running.take().map_or(0, |running| running.held_bytes());
             work.has_commands = false;
         }
         self.settle();
     }
 
-    /// Takes the transaction and its conditions.
-    pub(super) fn end_transaction(&mut self) -> Option<(Transaction, Vec<OrderCondition>)> {
+    /// Takes the transaction: its order and the replies. `None`: there is none, or it fails.
+    pub(super) fn end_transaction(&mut self) -> Option<(Order, Vec<Part>)> {
         let work = self.0.as_mut()?;
-        let mut transaction = work.transaction.take()?;
+        let transaction = work.transaction.take()?;
         let watched = std::mem::take(&mut work.watched).into_iter();
         let watched = watched
             .map(|((database, key), version)| OrderCondition { database, key, version })
             .collect();
-        transaction.is_spoilt |= std::mem::take(&mut work.is_unguarded);
+        let is_unguarded = std::mem::take(&mut work.is_unguarded);
         self.settle();
-        Some((transaction, watched))
+        if is_unguarded { None } else { transaction.into_order(watched) }
     }
 
     /// A command was invalid: `EXEC` will fail.
     pub(super) fn spoil(&mut self) {
         if let Some(transaction) = self.transaction() {
-            transaction.is_spoilt = true;
+            transaction.spoil();
         }
     }
 
@@ -320,7 +284,7 @@ impl PendingReplies {
     pub(super) fn kept(&self) -> usize {
         let Some(work) = &self.0 else { return 0 };
         let watched = work.watched.keys().map(|(_, key)| size_of::<OrderCondition>() + key.len());
-        work.transaction.as_ref().map_or(0, |transaction| transaction.size) + watched.sum::<usize>()
+        work.transaction.as_ref().map_or(0, Transaction::size) + watched.sum::<usize>()
     }
 }
 

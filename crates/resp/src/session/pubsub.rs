@@ -17,7 +17,7 @@ use wire::resp::{
     RespVersion, write_array, write_bulk, write_error, write_integer, write_null, write_push,
 };
 
-use super::listening::Named;
+use super::listening::{Named, Waiting};
 use super::{After, Call, Session};
 use crate::host::{ChannelQuestion, NotAllowed};
 
@@ -69,7 +69,7 @@ pub(super) fn publish(call: &mut Call<'_, '_>) -> After {
         && str::from_utf8(call.command.argument(1)).is_ok_and(|name| session.listening.hears(name))
     {
         // As in Redis, the client gets its own message before the reply. Messages are sent at the end of the turn.
-        session.listening.waiting().published = Some(*receivers);
+        session.listening.keep_published(*receivers);
         call.env.clients.pace.wait(session.process);
         return After::Wait;
     }
@@ -111,68 +111,55 @@ fn refused(refusal: ChannelRefusal) -> NotAllowed {
 /// schedulers, so that this client receives every message that is published after the reply. Goes on in the next turn
 /// when the time of this one is used up.
 pub(super) fn subscribe(call: &mut Call<'_, '_>) -> After {
-    let before = call.session.listening.waiting().before.take();
-    let before = before.unwrap_or(own(call).len());
-    let mut results = std::mem::take(&mut call.session.listening.waiting().results);
-    for (index, name) in call.command.arguments_from(1).enumerate().skip(results.len()) {
-        let has_decided = match subscribe_to(call, name) {
-            Ok(place) => {
-                results.push(Ok(place));
-                true
-            }
-            Err(NotAllowed::Never(problem)) => {
-                results.push(Err(problem));
-                true
-            }
-            Err(NotAllowed::Yet) => false,
+    let waiting = call.session.listening.take_waiting();
+    let begin = || Waiting { before: own(call).len(), answered: 0, results: Vec::new() };
+    let mut waiting = waiting.unwrap_or_else(begin);
+    for (index, name) in call.command.arguments_from(1).enumerate().skip(waiting.results.len()) {
+        let result = match subscribe_to(call, name) {
+            Ok(place) => Some(Ok(place)),
+            Err(NotAllowed::Never(problem)) => Some(Err(problem)),
+            Err(NotAllowed::Yet) => None,
         };
+        let has_decided = result.is_some();
+        waiting.results.extend(result);
         let is_late = call.env.clients.pace.is_over() && index + 2 < call.command.len();
         if is_late {
             call.env.clients.rest(call.session.process);
         }
         if is_late || !has_decided {
-            let waiting = call.session.listening.waiting();
-            (waiting.before, waiting.results) = (Some(before), results);
+            call.session.listening.wait(waiting);
             return After::Wait;
         }
     }
-    let after = answer_subscribed(call, before, &results);
-    if after == After::Wait {
-        call.session.listening.waiting().results = results;
-    }
-    after
+    answer_subscribed(call, waiting)
 }
 
 /// Replies for each name, in order, as soon as its subscription is active.
-fn answer_subscribed(
-    call: &mut Call<'_, '_>,
-    before: usize,
-    results: &[Result<usize, String>],
-) -> After {
+fn answer_subscribed(call: &mut Call<'_, '_>, mut waiting: Waiting) -> After {
     let others = call.session.subscriptions() - own(call).len();
-    let answered = std::mem::take(&mut call.session.listening.waiting().answered);
-    let mut count = before;
-    for (index, (name, result)) in call.command.arguments_from(1).zip(results).enumerate() {
+    let mut count = waiting.before;
+    let names = call.command.arguments_from(1);
+    for (index, (name, result)) in names.zip(&waiting.results).enumerate() {
         let named = result.as_ref().map(|place| (place, own(call).get(*place)));
         let problem = match named {
             Err(problem) => problem.clone(),
             Ok((place, named)) => match named.map(|named| call.env.channels.standing(&named.1)) {
                 Some(SubscriptionState::Awaited) => {
-                    let waiting = call.session.listening.waiting();
-                    (waiting.before, waiting.answered) = (Some(before), index);
+                    waiting.answered = index;
+                    call.session.listening.wait(waiting);
                     return After::Wait;
                 }
                 Some(SubscriptionState::NoRoom) => refusal_text(ChannelRefusal::Full),
                 Some(SubscriptionState::Active) | None => {
                     count = count.max(place + 1);
-                    if index >= answered {
+                    if index >= waiting.answered {
                         write_answer(call, Some(&String::from_utf8_lossy(name)), count + others);
                     }
                     continue;
                 }
             },
         };
-        if index >= answered {
+        if index >= waiting.answered {
             write_error(call.out(), &problem);
         }
     }

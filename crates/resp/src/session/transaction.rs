@@ -6,10 +6,10 @@
 //! them.
 
 use store::limits::ORDER_WORK_SIZE;
-use store::{Database, Order, StoreFailure};
+use store::{Database, StoreFailure};
 use wire::resp::{write_array, write_bulk, write_error, write_simple};
 
-use super::pending_reply::{Part, PendingReply, Transaction};
+use super::pending_reply::{Part, PendingReply};
 use super::reply::{shown, write_failure};
 use super::requested::Request;
 use super::{After, Call, Session};
@@ -58,16 +58,13 @@ fn said(write: impl FnOnce(&mut Vec<u8>)) -> Part {
 pub(super) fn queue(call: &mut Call<'_, '_>, request: Result<Request, String>) -> After {
     let database = call.session.chosen_database();
     let Some(transaction) = call.session.pending.transaction() else { return After::More };
-    let part = match request {
+    match request {
         Ok(request) => {
             let (step, shape) = request.into_parts();
-            transaction.size += step.size();
-            transaction.steps.push((database, step));
-            Part::Outcome(shape)
+            transaction.add_step(database, step, shape);
         }
-        Err(text) => said(|out| write_error(out, &text)),
-    };
-    transaction.add(part);
+        Err(text) => transaction.add(said(|out| write_error(out, &text))),
+    }
     if call.env.clients.kept < KEPT_SIZE { queued(call) } else { give_up(call) }
 }
 
@@ -83,7 +80,7 @@ pub(super) fn queue_command(call: &mut Call<'_, '_>) -> After {
 
 fn queued(call: &mut Call<'_, '_>) -> After {
     let Some(transaction) = call.session.pending.transaction() else { return After::More };
-    if transaction.size > TRANSACTION_SIZE {
+    if transaction.size() > TRANSACTION_SIZE {
         return give_up(call);
     }
     call.say(|out| write_simple(out, "QUEUED"))
@@ -92,7 +89,7 @@ fn queued(call: &mut Call<'_, '_>) -> After {
 /// The transaction is too large: drops its commands, and makes `EXEC` fail.
 fn give_up(call: &mut Call<'_, '_>) -> After {
     if let Some(transaction) = call.session.pending.transaction() {
-        *transaction = Transaction { is_spoilt: true, ..Transaction::default() };
+        transaction.give_up();
     }
     call.say_error("ERR the transaction is too large")
 }
@@ -107,13 +104,9 @@ pub(super) fn exec(call: &mut Call<'_, '_>) -> After {
     if !store.has_room(session.process) {
         return After::Wait;
     }
-    let Some((transaction, conditions)) = session.pending.end_transaction() else {
-        return After::More;
-    };
-    if transaction.is_spoilt {
+    let Some((order, parts)) = session.pending.end_transaction() else {
         return call.say_error("EXECABORT Transaction discarded because of previous errors.");
-    }
-    let order = Order { conditions, steps: transaction.steps };
+    };
     let size = store.cost_of(&order);
     if size > ORDER_WORK_SIZE {
         return call.say(|out| write_failure(out, &StoreFailure::TooMuch));
@@ -125,8 +118,8 @@ pub(super) fn exec(call: &mut Call<'_, '_>) -> After {
     };
     clients.held.let_go(session.pending.hold(held));
     let is_command = |part: &Part| matches!(part, Part::Command(_));
-    let has_commands = held > 0 || transaction.parts.iter().any(is_command);
-    session.pending.expect(PendingReply::Transaction(transaction.parts), size);
+    let has_commands = held > 0 || parts.iter().any(is_command);
+    session.pending.expect(PendingReply::Transaction(parts), size);
     if has_commands {
         session.pending.await_commands();
     }
@@ -183,10 +176,8 @@ pub(super) fn watch(call: &mut Call<'_, '_>) -> After {
 pub(super) fn select(call: &mut Call<'_, '_>) -> After {
     let name = call.word(1);
     let found = database_named(name, call);
-    if call.session.pending.is_in_transaction() {
-        if let Some(database) = found {
-            call.session.pending.select(database);
-        }
+    if let Some(transaction) = call.session.pending.transaction() {
+        transaction.select(found);
         return queue_command(call);
     }
     let name = String::from_utf8_lossy(name);

@@ -7,7 +7,8 @@ mod file;
 mod hash;
 mod verified;
 
+pub(crate) use check::Shown;
 pub use check::{Checked, PasswordCheck};
 pub(crate) use file::{UserFile, paths_in, paths_of};
 pub use file::{UserFiles, UsersError};
-pub(crate) use verified::{Passwords, Shown, Standing};
+pub(crate) use verified::{Passwords, Standing};

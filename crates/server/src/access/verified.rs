@@ -12,18 +12,11 @@ use ahash::HashMap;
 use runtime::slots::ProcessId;
 use sha2::{Digest as _, Sha256};
 
-use super::check::{Checked, Digest, PasswordCheck, Verdict};
+use super::check::{Checked, Digest, PasswordCheck, Shown, Verdict};
 use super::file::UserFile;
 use crate::limits::{
     PASSWORD_CHECKS, PASSWORD_CHECKS_PER_CLIENT, PASSWORD_KNOWN_MS, PASSWORD_WAIT, PASSWORDS_KNOWN,
 };
-
-/// A name and a password that a request shows.
-#[derive(Clone, Copy)]
-pub(crate) struct Shown<'s> {
-    pub(crate) name: &'s str,
-    pub(crate) password: &'s [u8],
-}
 
 /// The standing of a name and a password.
 #[derive(Debug)]
@@ -110,18 +103,12 @@ impl Passwords {
         {
             return Standing::Crowded;
         }
-        let Shown { name, password } = shown;
-        let users = Arc::clone(users);
-        let (name, password) = (name.into(), password.into());
-        let interest = Arc::default();
-        let check = PasswordCheck { process, digest, users, name, password, interest };
-        Standing::Unknown(Box::new(check))
+        Standing::Unknown(Box::new(PasswordCheck::new(process, digest, users, shown)))
     }
 
     /// A check is about to be sent to the helper.
     pub(crate) fn begin(&mut self, check: &PasswordCheck, client: IpAddr) {
-        let PasswordCheck { process, digest, .. } = *check;
-        let interest = Some(Arc::clone(&check.interest));
+        let (process, digest, interest) = (check.process, check.digest(), Some(check.interest()));
         self.checks.push(Check { process, client, digest, verdict: None, interest });
     }
 

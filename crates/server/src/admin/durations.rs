@@ -62,9 +62,8 @@ const FETCHES: Told = Told {
 /// Writes all.
 pub(super) fn write(out: &mut String, round: &Round) {
     for told in [ROUTES, PAGES, COMMANDS, CHANNELS, UPSTREAMS, FETCHES] {
-        let all = round.reports.iter().enumerate();
-        let all = all.filter_map(|(number, report)| Some((number, report.as_ref()?)));
-        let timed: Vec<(usize, &LatencyFigures)> = all
+        let timed: Vec<(usize, &LatencyFigures)> = round
+            .numbered()
             .flat_map(|(number, report)| report.shown.times.iter().map(move |it| (number, it)))
             .filter(|(_, latency)| latency.of.starts_with(told.of))
             .collect();

@@ -8,7 +8,7 @@ mod settings;
 use std::sync::Arc;
 
 use self::promotion::Promotion;
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 use runtime::service::{ListenerIndex, SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 use runtime::transport::Transport;
@@ -22,14 +22,12 @@ use super::events::Events;
 use super::facts::{Phase, StartFacts};
 use super::gate::{Gate, Permission};
 use super::profiling::Profiling;
-use super::round::{Expected, PATIENCE_MS, Round};
+use super::round::{PATIENCE_MS, Round};
 use super::settings::Settings;
 use super::tracing::Tracing;
 use super::{memory, metrics, status};
 use crate::maintenance::{MaintenanceSource, Switches};
-use crate::message::{
-    Inquiry, Message, PagesRead, ReloadReport, ToCacheDisk, ToControl, ToLogWriter, ToScheduler,
-};
+use crate::message::{Inquiry, Message, PagesRead, ReloadReport, ToControl};
 use crate::origin::is_forged;
 use crate::site_data::SiteData;
 use http::{
@@ -56,6 +54,14 @@ pub struct ControlPeers {
     pub profiler: Endpoint,
     /// Whether there is a continuous profile.
     pub keeps_profile: bool,
+}
+
+impl ControlPeers {
+    /// The endpoints of the schedulers.
+    pub(super) fn endpoints(&self) -> impl Iterator<Item = Endpoint> + use<> {
+        let last = u16::try_from(self.schedulers).expect("endpoints are numbered in u16");
+        (0..last).map(Endpoint)
+    }
 }
 
 /// The admin application.
@@ -124,27 +130,10 @@ impl Admin {
             return true;
         }
         if !self.round.is_open() {
-            self.ask(question.clone(), now_ms, context.mail);
+            self.round.ask(question.clone(), &self.peers, now_ms, context.mail);
         }
         self.waiting.push(context.id);
         false
-    }
-
-    fn ask(&mut self, question: Inquiry, now_ms: u64, mail: &mut Mailbox<Message>) {
-        let (log, disk) = (self.peers.log, self.peers.cache_disk);
-        let expected = Expected { log: log.is_some(), disk: disk.is_some() };
-        self.round.ask(question.clone(), self.peers.schedulers, expected, now_ms);
-        for number in 0..self.peers.schedulers {
-            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
-            // A scheduler with a full mailbox is stuck; it is reported as not answering.
-            let _not_answering = mail.send_part(endpoint, ToScheduler::AskReport(question.clone()));
-        }
-        if let Some(log) = log {
-            let _not_answering = mail.send_part(log, ToLogWriter::AskReport);
-        }
-        if let Some(disk) = disk {
-            let _not_answering = mail.send_part(disk, ToCacheDisk::AskReport);
-        }
     }
 
     /// Signals the main thread to reload the configuration, and waits for the result.
@@ -323,18 +312,18 @@ impl Application for Admin {
             ToControl::Vitals(vitals) => admin.events.take(from, vitals, context),
             ToControl::Trouble(trouble) => admin.events.add(*trouble, context.now),
             ToControl::LogReport(report) => {
-                admin.round.log = Some(report);
+                admin.round.add_log(report);
                 admin.events.look_at_log(report, context);
             }
             ToControl::Traced(batch) => admin.tracing.add(from, &batch),
-            ToControl::StoreWriter(stats) => admin.round.store = Some(*stats),
+            ToControl::StoreWriter(stats) => admin.round.add_store_writer(*stats),
             ToControl::Promoted(promoted) => admin.promotion.take(promoted, context),
             ToControl::Profiled(profiled) => {
                 if let Some(process) = admin.profiling.take(*profiled) {
                     context.command(SchedulerCommand::Resume(process));
                 }
             }
-            ToControl::CacheDisk(report) => admin.round.disk = Some(report),
+            ToControl::CacheDisk(report) => admin.round.add_disk(report),
             ToControl::Configured(data) => {
                 if let Some(event) = admin.settings.on_configured(data) {
                     admin.events.add(event, context.now);

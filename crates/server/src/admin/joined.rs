@@ -19,7 +19,7 @@ pub(super) fn latencies(round: &Round) -> Vec<LatencyFigures> {
         });
         known.times.add(&latency.times);
     };
-    for latency in round.reports.iter().flatten().flat_map(|report| &report.shown.times) {
+    for latency in round.answered().flat_map(|report| &report.shown.times) {
         match latency.of.strip_prefix("route ") {
             Some(class) => {
                 add("class", class, latency);

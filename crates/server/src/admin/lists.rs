@@ -198,7 +198,7 @@ pub(super) fn rows(list: List, facts: &StartFacts, round: &Round, at_ms: u64) ->
 
 fn routes(round: &Round) -> Vec<TableRow> {
     let mut rows = BTreeMap::new();
-    for report in round.reports.iter().flatten() {
+    for report in round.answered() {
         for latency in &report.shown.times {
             let Some(class) = latency.of.strip_prefix("route ") else { continue };
             let count = latency.times.count();
@@ -212,7 +212,7 @@ fn routes(round: &Round) -> Vec<TableRow> {
 }
 
 fn pages(round: &Round) -> Vec<TableRow> {
-    let reports = round.reports.iter().flatten().filter_map(|report| report.pages.as_ref());
+    let reports = round.answered().filter_map(|report| report.pages.as_ref());
     let one = |page: &pages::PageReport| {
         let name = page.page.as_deref().unwrap_or("others");
         let kills: u64 = page.counts.kills().iter().map(|(_, count)| count).sum();
@@ -247,7 +247,7 @@ pub(super) fn with_times(list: List, rows: Vec<TableRow>, round: &Round) -> Vec<
 }
 
 fn upstreams(round: &Round) -> Vec<TableRow> {
-    let all = round.reports.iter().flatten().map(|report| &*report.upstreams);
+    let all = round.answered().map(|report| &*report.upstreams);
     let mut rows = Vec::new();
     for upstream in crate::upstream_report::together(all).as_array().into_iter().flatten() {
         let name = upstream["name"].as_str().unwrap_or_default();
@@ -276,8 +276,6 @@ fn upstreams(round: &Round) -> Vec<TableRow> {
 }
 
 fn mailboxes(round: &Round) -> Vec<TableRow> {
-    let numbered = round.reports.iter().enumerate();
-    let answered = numbered.filter_map(|(number, report)| Some((number, report.as_ref()?)));
     let one = |(number, report): (usize, &crate::message::SchedulerReport)| {
         let mail = &report.runtime.mail;
         TableRow::new(format!("m-{number}"))
@@ -288,12 +286,10 @@ fn mailboxes(round: &Round) -> Vec<TableRow> {
             .number("wakes", mail.wakes_issued)
             .number("taken_max", mail.taken_max)
     };
-    answered.map(one).collect()
+    round.numbered().map(one).collect()
 }
 
 fn store(round: &Round, at_ms: u64) -> Vec<TableRow> {
-    let numbered = round.reports.iter().enumerate();
-    let answered = numbered.filter_map(|(number, report)| Some((number, report.as_ref()?)));
     let one = |(number, report): (usize, &crate::message::SchedulerReport)| {
         TableRow::new(format!("s-{number}"))
             .text("scheduler", number.to_string())
@@ -304,7 +300,8 @@ fn store(round: &Round, at_ms: u64) -> Vec<TableRow> {
             .number("under_way_bytes", report.store.under_way)
             .number("lent", report.store.lent)
     };
-    round.store.iter().map(|stats| store_writer(stats, at_ms)).chain(answered.map(one)).collect()
+    let writer = round.store_writer().map(|stats| store_writer(stats, at_ms));
+    writer.into_iter().chain(round.numbered().map(one)).collect()
 }
 
 /// The writer of the store, of all schedulers. An age is there once there is something that has an age.

@@ -46,7 +46,7 @@ fn schedulers(facts: &StartFacts, round: &Round) -> Vec<SchedulerInfo> {
         Some(report) => scheduler(facts, number, report),
         None => SchedulerInfo { number, ..SchedulerInfo::default() },
     };
-    round.reports.iter().enumerate().map(one).collect()
+    round.schedulers().iter().enumerate().map(one).collect()
 }
 
 fn scheduler(facts: &StartFacts, number: usize, report: &SchedulerReport) -> SchedulerInfo {
@@ -84,7 +84,7 @@ pub(super) fn list(facts: &StartFacts, round: &Round, wish: &ViewRequest, at_ms:
     let mut left_out = 0;
     let rows = match list {
         List::Connections | List::Processes | List::Channels | List::Keys => {
-            let shown = || round.reports.iter().flatten().map(|report| &report.shown);
+            let shown = || round.answered().map(|report| &report.shown);
             left_out = shown().map(|shown| shown.left_out).sum();
             let rows = together(shown().flat_map(|shown| shown.rows.iter().cloned()));
             lists::with_times(list, rows, round)

@@ -43,8 +43,8 @@ const OWNERS: &[Owner] = &[
 
 /// The memory of the process.
 pub(super) fn shown(facts: &StartFacts, round: &Round) -> Value {
-    let reports = || round.reports.iter().flatten();
-    let sum = |owner: &Owner| reports().map(|report| (owner.bytes)(facts, report)).sum::<u64>();
+    let sum =
+        |owner: &Owner| round.answered().map(|report| (owner.bytes)(facts, report)).sum::<u64>();
     let owners: Vec<(&str, u64)> = OWNERS.iter().map(|owner| (owner.name, sum(owner))).collect();
     let owned: u64 = owners.iter().map(|(_, bytes)| bytes).sum();
     let resident = sys::accounting::resident_bytes().unwrap_or(0);

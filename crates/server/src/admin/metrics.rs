@@ -11,8 +11,7 @@ use super::durations;
 use super::exposition::{head, line};
 use super::facts::StartFacts;
 use super::numbers::{
-    KILLS, LABELLED, Labelled, Number, of_disks, of_engines, of_page, of_scheduler,
-    of_store_writer, together,
+    KILLS, LABELLED, Labelled, Number, of_engines, of_page, of_scheduler, together,
 };
 use super::round::Round;
 use crate::message::SchedulerReport;
@@ -41,9 +40,7 @@ pub(super) fn write<'r>(
     labelled(&mut out, &KILLS, "reason", round, |report| {
         report.pages.as_ref().map(|pages| pages.total).unwrap_or_default().kills().into()
     });
-    let of_disks = round.disk.as_ref().map(of_disks).unwrap_or_default();
-    let of_store = round.store.as_ref().map(of_store_writer).unwrap_or_default();
-    for Number { metric, value } in of_disks.into_iter().chain(of_store) {
+    for Number { metric, value } in round.of_helpers() {
         let name = name(&metric);
         head(&mut out, &name, metric.kind, metric.help);
         line(&mut out, &name, "", scaled(&metric, value));
@@ -57,12 +54,12 @@ pub(super) fn write<'r>(
 
 /// The servers of upstreams.
 fn upstreams(out: &mut String, round: &Round) {
-    if answering(round).all(|(_, report)| report.upstreams.is_empty()) {
+    if round.numbered().all(|(_, report)| report.upstreams.is_empty()) {
         return;
     }
     for number in &NUMBERS {
         head(out, number.name, number.kind, number.help);
-        for (scheduler, report) in answering(round) {
+        for (scheduler, report) in round.numbered() {
             for upstream in &report.upstreams {
                 for server in &upstream.servers {
                     // Neither has a quotation mark or a backslash in it, nor a line end.
@@ -80,7 +77,7 @@ fn upstreams(out: &mut String, round: &Round) {
 /// Writes numbers that every scheduler has.
 fn each(out: &mut String, round: &Round, read: impl Fn(&SchedulerReport) -> Vec<Number>) {
     let told: Vec<_> =
-        answering(round).map(|(scheduler, report)| (scheduler, read(report))).collect();
+        round.numbered().map(|(scheduler, report)| (scheduler, read(report))).collect();
     let Some((_, first)) = told.first() else { return };
     for (place, Number { metric, .. }) in first.iter().enumerate() {
         let name = name(metric);
@@ -102,7 +99,7 @@ fn labelled<'r>(
 ) {
     let name = name(metric);
     head(out, &name, metric.kind, metric.help);
-    for (scheduler, report) in answering(round) {
+    for (scheduler, report) in round.numbered() {
         for (value, number) in read(report) {
             let labels = format!("scheduler=\"{scheduler}\",{label}=\"{value}\"");
             line(out, &name, &labels, scaled(metric, number));
@@ -135,7 +132,7 @@ fn scaled(metric: &Metric, number: u64) -> f64 {
 }
 
 fn process(out: &mut String, facts: &StartFacts, round: &Round) {
-    let up = answering(round).count() as f64;
+    let up = round.numbered().count() as f64;
     head(
         out,
         "velodrome_schedulers_answering",
@@ -151,15 +148,11 @@ fn process(out: &mut String, facts: &StartFacts, round: &Round) {
     }
 }
 
-fn answering(round: &Round) -> impl Iterator<Item = (usize, &SchedulerReport)> {
-    let numbered = round.reports.iter().enumerate();
-    numbered.filter_map(|(number, report)| report.as_ref().map(|report| (number, report)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::admin::exposition::word;
+    use crate::admin::numbers::{of_disks, of_store_writer};
     use crate::disk_order::DiskReport;
     use crate::store_writer_stats::StoreWriterStats;
 

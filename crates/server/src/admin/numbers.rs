@@ -25,18 +25,18 @@ use crate::message::SchedulerReport;
 use crate::span_stats::SpanStats;
 use crate::store_writer_stats::StoreWriterStats;
 
-/// A number and its description.
-pub(super) struct Number {
-    pub(super) metric: Metric,
+/// A number and its description. Plain data.
+pub(crate) struct Number {
+    pub(crate) metric: Metric,
     /// In its unit; ticks are converted to microseconds.
-    pub(super) value: u64,
+    pub(crate) value: u64,
 }
 
-/// A number with one value for each value of a label.
-pub(super) struct Labelled {
-    pub(super) label: &'static str,
-    pub(super) metric: Metric,
-    pub(super) read: for<'r> fn(&'r StartFacts, &'r SchedulerReport) -> Vec<(&'r str, u64)>,
+/// A number with one value for each value of a label. Plain data.
+pub(crate) struct Labelled {
+    pub(crate) label: &'static str,
+    pub(crate) metric: Metric,
+    pub(crate) read: for<'r> fn(&'r StartFacts, &'r SchedulerReport) -> Vec<(&'r str, u64)>,
 }
 
 /// The numbers of a scheduler.
@@ -98,6 +98,11 @@ fn microseconds(ticks: u64) -> u64 {
     ticks / sys::clock::ticks_per_microsecond().get()
 }
 
+/// Something that is counted.
+const fn counted(stats: &'static str, name: &'static str, help: &'static str) -> Metric {
+    Metric { stats, name, kind: MetricKind::Counter, unit: MetricUnit::Count, help }
+}
+
 /// Replies by class of status.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
@@ -105,84 +110,62 @@ const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 pub(super) const LABELLED: &[Labelled] = &[
     Labelled {
         label: "class",
-        metric: Metric {
-            stats: "http.by_class",
-            name: "responses",
-            kind: MetricKind::Counter,
-            unit: MetricUnit::Count,
-            help: "Replies by class of status.",
-        },
+        metric: counted("http.by_class", "responses", "Replies by class of status."),
         read: |_, report| {
             CLASSES.into_iter().zip(report.http.by_class.into_iter().skip(1)).collect()
         },
     },
     Labelled {
         label: "reason",
-        metric: Metric {
-            stats: "handshake_failures",
-            name: "handshake_failures",
-            kind: MetricKind::Counter,
-            unit: MetricUnit::Count,
-            help: "TLS handshakes of clients that failed, by reason.",
-        },
+        metric: counted(
+            "handshake_failures",
+            "handshake_failures",
+            "TLS handshakes of clients that failed, by reason.",
+        ),
         read: |_, report| report.handshake_failures.reasons(),
     },
     Labelled {
         label: "alert",
-        metric: Metric {
-            stats: "handshake_alerts",
-            name: "handshake_alerts",
-            kind: MetricKind::Counter,
-            unit: MetricUnit::Count,
-            help: "TLS handshakes that clients ended by an alert, by its name (RFC 8446 section 6).",
-        },
+        metric: counted(
+            "handshake_alerts",
+            "handshake_alerts",
+            "TLS handshakes that clients ended by an alert, by its name (RFC 8446 section 6).",
+        ),
         read: |_, report| report.handshake_failures.alerts(),
     },
     Labelled {
         label: "limit",
-        metric: Metric {
-            stats: "limit_refusals",
-            name: "limit_refusals",
-            kind: MetricKind::Counter,
-            unit: MetricUnit::Count,
-            help: "Uses refused by a `[[limit]]`, by its name.",
-        },
+        metric: counted(
+            "limit_refusals",
+            "limit_refusals",
+            "Uses refused by a `[[limit]]`, by its name.",
+        ),
         read: |_, report| report.limits.iter().map(|limit| (&*limit.name, limit.refused)).collect(),
     },
     Labelled {
         label: "limit",
-        metric: Metric {
-            stats: "limit_delays",
-            name: "limit_delays",
-            kind: MetricKind::Counter,
-            unit: MetricUnit::Count,
-            help: "Requests delayed by a `[[limit]]`, by its name.",
-        },
+        metric: counted(
+            "limit_delays",
+            "limit_delays",
+            "Requests delayed by a `[[limit]]`, by its name.",
+        ),
         read: |_, report| report.limits.iter().map(|limit| (&*limit.name, limit.delayed)).collect(),
     },
     Labelled {
         label: "limit",
-        metric: Metric {
-            stats: "limit_forgotten",
-            name: "limit_forgotten",
-            kind: MetricKind::Counter,
-            unit: MetricUnit::Count,
-            help: "Clients that a `[[limit]]` forgot before they had all back, because `limit_keys` is too \
+        metric: counted(
+            "limit_forgotten",
+            "limit_forgotten",
+            "Clients that a `[[limit]]` forgot before they had all back, because `limit_keys` is too \
                    small, by its name.",
-        },
+        ),
         read: |_, report| {
             report.limits.iter().map(|limit| (&*limit.name, limit.forgotten)).collect()
         },
     },
     Labelled {
         label: "reason",
-        metric: Metric {
-            stats: "closed",
-            name: "closed",
-            kind: MetricKind::Counter,
-            unit: MetricUnit::Count,
-            help: "Connections closed, by reason.",
-        },
+        metric: counted("closed", "closed", "Connections closed, by reason."),
         read: |_, report| CloseReason::NAMES.into_iter().zip(report.runtime.closed).collect(),
     },
     Labelled {
@@ -215,13 +198,8 @@ pub(super) const LABELLED: &[Labelled] = &[
 ];
 
 /// With the label `reason`; also listed for each page in `ctl stats`: [`PageCounts::kills`].
-pub(super) const KILLS: Metric = Metric {
-    stats: "kills",
-    name: "page_kills",
-    kind: MetricKind::Counter,
-    unit: MetricUnit::Count,
-    help: "Runs of pages ended by a bound, by reason.",
-};
+pub(super) const KILLS: Metric =
+    counted("kills", "page_kills", "Runs of pages ended by a bound, by reason.");
 
 /// The sum of all pages.
 pub(super) fn together(report: &PagesReport) -> PageReport {

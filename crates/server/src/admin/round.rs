@@ -1,9 +1,13 @@
 //! One query to all schedulers, and the answers so far.
 
-use runtime::mailbox::Endpoint;
+use runtime::mailbox::{Endpoint, Mailbox};
 
+use super::ControlPeers;
+use super::numbers::{Number, of_disks, of_store_writer};
 use crate::disk_order::DiskReport;
-use crate::message::{Inquiry, LogReport, SchedulerReport};
+use crate::message::{
+    Inquiry, LogReport, Message, SchedulerReport, ToCacheDisk, ToLogWriter, ToScheduler,
+};
 use crate::store_writer_stats::StoreWriterStats;
 
 /// Milliseconds for which answers may be reused.
@@ -16,18 +20,53 @@ pub(super) const PATIENCE_MS: u64 = 1000;
 #[derive(Debug, Default)]
 pub(super) struct Round {
     /// One for each scheduler, in order; `None` if it has not answered.
-    pub(super) reports: Vec<Option<SchedulerReport>>,
-    pub(super) log: Option<LogReport>,
-    pub(super) disk: Option<DiskReport>,
+    reports: Vec<Option<SchedulerReport>>,
+    log: Option<LogReport>,
+    disk: Option<DiskReport>,
     /// The last numbers of the store's writer, which sends them unasked.
-    pub(super) store: Option<StoreWriterStats>,
+    store: Option<StoreWriterStats>,
     question: Option<Inquiry>,
     asked_ms: Option<u64>,
     closed_ms: Option<u64>,
-    expects: Expected,
+    expects_log: bool,
+    expects_disk: bool,
 }
 
 impl Round {
+    /// One for each scheduler, in order; `None` if it has not answered.
+    pub(super) fn schedulers(&self) -> &[Option<SchedulerReport>] {
+        &self.reports
+    }
+
+    /// Those that have answered, with their numbers.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (usize, &SchedulerReport)> {
+        let numbered = self.reports.iter().enumerate();
+        numbered.filter_map(|(number, report)| Some((number, report.as_ref()?)))
+    }
+
+    /// Those that have answered.
+    pub(super) fn answered(&self) -> impl Iterator<Item = &SchedulerReport> {
+        self.reports.iter().flatten()
+    }
+
+    pub(super) fn log(&self) -> Option<LogReport> {
+        self.log
+    }
+
+    pub(super) fn store_writer(&self) -> Option<&StoreWriterStats> {
+        self.store.as_ref()
+    }
+
+    /// The numbers of the disks of caches.
+    pub(super) fn of_disks(&self) -> Vec<Number> {
+        self.disk.as_ref().map(of_disks).unwrap_or_default()
+    }
+
+    /// The numbers that are not those of a scheduler.
+    pub(super) fn of_helpers(&self) -> impl Iterator<Item = Number> {
+        let of_store = self.store.as_ref().map(of_store_writer).unwrap_or_default();
+        self.of_disks().into_iter().chain(of_store)
+    }
     /// Whether the answers may be reused now. All answers contain the counters.
     pub(super) fn is_good(&self, question: &Inquiry, now_ms: u64) -> bool {
         let is_new =
@@ -45,23 +84,34 @@ impl Round {
         self.asked_ms.is_some() && self.closed_ms.is_none()
     }
 
-    /// Starts a query of this many schedulers.
+    /// Starts a query of these.
     pub(super) fn ask(
         &mut self,
         question: Inquiry,
-        schedulers: usize,
-        expects: Expected,
+        peers: &ControlPeers,
         now_ms: u64,
+        mail: &mut Mailbox<Message>,
     ) {
+        for endpoint in peers.endpoints() {
+            // A scheduler with a full mailbox is stuck; it is reported as not answering.
+            let _not_answering = mail.send_part(endpoint, ToScheduler::AskReport(question.clone()));
+        }
+        if let Some(log) = peers.log {
+            let _not_answering = mail.send_part(log, ToLogWriter::AskReport);
+        }
+        if let Some(disk) = peers.cache_disk {
+            let _not_answering = mail.send_part(disk, ToCacheDisk::AskReport);
+        }
         *self = Self {
-            reports: vec![None; schedulers],
+            reports: vec![None; peers.schedulers],
             log: None,
             disk: None,
             store: self.store,
             question: Some(question),
             asked_ms: Some(now_ms),
             closed_ms: None,
-            expects,
+            expects_log: peers.log.is_some(),
+            expects_disk: peers.cache_disk.is_some(),
         };
     }
 
@@ -72,27 +122,33 @@ impl Round {
         }
     }
 
+    /// The log writer answered.
+    pub(super) fn add_log(&mut self, report: LogReport) {
+        self.log = Some(report);
+    }
+
+    /// The disks of caches answered.
+    pub(super) fn add_disk(&mut self, report: DiskReport) {
+        self.disk = Some(report);
+    }
+
+    /// The writer of the store has sent its numbers.
+    pub(super) fn add_store_writer(&mut self, stats: StoreWriterStats) {
+        self.store = Some(stats);
+    }
+
     /// Ends the query if all answers have arrived or the time is over. Returns whether it ended now.
     pub(super) fn close_if_due(&mut self, now_ms: u64) -> bool {
         let Some(asked_ms) = self.asked_ms.filter(|_| self.closed_ms.is_none()) else {
             return false;
         };
         let complete = self.reports.iter().all(Option::is_some)
-            && (self.log.is_some() || !self.expects.log)
-            && (self.disk.is_some() || !self.expects.disk);
+            && (self.log.is_some() || !self.expects_log)
+            && (self.disk.is_some() || !self.expects_disk);
         if complete || now_ms >= asked_ms + PATIENCE_MS {
             self.closed_ms = Some(now_ms);
             return true;
         }
         false
     }
-}
-
-/// The others that were queried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Expected {
-    /// The log writer.
-    pub(super) log: bool,
-    /// The disks of caches.
-    pub(super) disk: bool,
 }

@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 use super::certificates::Certificates;
 use super::facts::{Phase, StartFacts};
 use super::numbers::{
-    KILLS, LABELLED, Labelled, Number, of_disks, of_engines, of_page, of_scheduler,
-    of_store_writer, together,
+    KILLS, LABELLED, Labelled, Number, of_engines, of_page, of_scheduler, together,
 };
 use super::round::Round;
 use crate::link_report;
@@ -21,20 +20,20 @@ use crate::message::{PagesRead, ReloadReport, SchedulerReport};
 use crate::store_writer_stats::StoreWriterStats;
 use crate::upstream_report;
 
-/// The part of the status that needs no query.
-pub(super) struct Known<'a> {
-    pub(super) facts: &'a StartFacts,
-    pub(super) phase: Phase,
-    pub(super) maintenance: Switches,
-    pub(super) reload: &'a ReloadReport,
-    pub(super) pages: &'a PagesRead,
-    pub(super) certificates: &'a Certificates,
+/// The part of the status that needs no query. Plain data.
+pub(crate) struct Known<'a> {
+    pub(crate) facts: &'a StartFacts,
+    pub(crate) phase: Phase,
+    pub(crate) maintenance: Switches,
+    pub(crate) reload: &'a ReloadReport,
+    pub(crate) pages: &'a PagesRead,
+    pub(crate) certificates: &'a Certificates,
 }
 
 /// `/status`: what operators look at first.
 pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
     let Known { facts, phase, maintenance, reload, pages, certificates } = known;
-    let answered = || round.reports.iter().flatten();
+    let answered = || round.answered();
     let mut value = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "process": facts.process,
@@ -43,7 +42,7 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
         "uptime_s": now.saturating_sub(facts.started),
         "directory": facts.directory,
         "listeners": facts.listeners,
-        "schedulers": round.reports.len(),
+        "schedulers": round.schedulers().len(),
         "schedulers_answering": answered().count(),
         "cpus": facts.pinned_cpus(),
         "descriptor_tables": if facts.private_tables { "private" } else { "shared" },
@@ -62,7 +61,7 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
         "connection_slot_bytes": facts.slot_bytes,
     });
     // A store that is alone has no role to speak of.
-    if let Some(role) = round.store.as_ref().and_then(StoreWriterStats::role) {
+    if let Some(role) = round.store_writer().and_then(StoreWriterStats::role) {
         put(&mut value, "store", role);
     }
     value
@@ -70,19 +69,19 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
 
 /// The upstreams of all schedulers together.
 pub(super) fn upstreams(round: &Round) -> Value {
-    upstream_report::together(round.reports.iter().flatten().map(|report| &*report.upstreams))
+    upstream_report::together(round.answered().map(|report| &*report.upstreams))
 }
 
 /// The caches of upstreams, of all schedulers together.
 pub(super) fn caches(round: &Round) -> Value {
     let mut sum = cache::CacheStats::default();
-    round.reports.iter().flatten().for_each(|report| sum.add(&report.upstream_caches));
+    round.answered().for_each(|report| sum.add(&report.upstream_caches));
     let mut value = json!({});
     for row in cache::CacheStats::ROWS {
         let name = row.metric.stats;
         put(&mut value, name.strip_prefix("cache.").unwrap_or(name), json!((row.read)(&sum)));
     }
-    for Number { metric, value: number } in round.disk.as_ref().map(of_disks).unwrap_or_default() {
+    for Number { metric, value: number } in round.of_disks() {
         put(&mut value, &metric.stats.replace("cache_disk", "disk"), json!(number));
     }
     value
@@ -151,11 +150,11 @@ pub(super) fn stats(facts: &StartFacts, round: &Round) -> Value {
         Some(report) => scheduler(facts, number, report),
         None => json!({ "scheduler": number, "answering": false }),
     };
-    let schedulers: Vec<Value> = round.reports.iter().enumerate().map(one).collect();
-    let log = round.log.map(|log| json!({ "lines_written": log.written, "lines_lost": log.lost }));
+    let schedulers: Vec<Value> = round.schedulers().iter().enumerate().map(one).collect();
+    let log =
+        round.log().map(|log| json!({ "lines_written": log.written, "lines_lost": log.lost }));
     let mut value = json!({ "schedulers": schedulers, "log": log });
-    put_numbers(&mut value, round.disk.as_ref().map(of_disks).unwrap_or_default());
-    put_numbers(&mut value, round.store.as_ref().map(of_store_writer).unwrap_or_default());
+    put_numbers(&mut value, round.of_helpers());
     value
 }
 
@@ -178,7 +177,7 @@ fn scheduler(facts: &StartFacts, number: usize, report: &SchedulerReport) -> Val
     value
 }
 
-fn put_numbers(value: &mut Value, numbers: Vec<Number>) {
+fn put_numbers(value: &mut Value, numbers: impl IntoIterator<Item = Number>) {
     for Number { metric, value: number } in numbers {
         put(value, metric.stats, json!(number));
     }
@@ -219,7 +218,7 @@ fn page(report: &PageReport) -> Value {
 /// The native code of pages, one line for each piece, in the format that profilers read from `/tmp/perf-PID.map`
 /// (tools/perf/Documentation/jit-interface.txt of Linux).
 pub(super) fn native_code(round: &Round) -> String {
-    let pieces = round.reports.iter().flatten().flat_map(|report| &report.native_code);
+    let pieces = round.answered().flat_map(|report| &report.native_code);
     pieces
         .map(|piece| format!("{:x} {:x} page {}\n", piece.address, piece.bytes, piece.place))
         .collect()

@@ -9,7 +9,7 @@ use runtime::clock::Now;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
-use runtime::trace::{Actor, Batch, LeftOut, RecordedStep, Subject, TraceCommand, TracePattern};
+use runtime::trace::{Actor, Batch, LeftOut, RecordedStep, Subject};
 use wire::http::status::Status;
 
 use super::wish::TraceWish;
@@ -77,15 +77,7 @@ impl Tracing {
             let problem = format!("there is a trace of {}, for another {left} s", busy.about);
             return refuse(Status::CONFLICT, &problem, reply);
         }
-        let begun = TraceBegun {
-            what: wish.kind.name().to_owned(),
-            pattern: wish.pattern.clone(),
-            most_per_second: wish.per_second,
-            seconds: wish.seconds,
-            at_ms: context.now.unix_ms(),
-            schedulers,
-        };
-        self.begin(&wish, begun, context);
+        self.begin(&wish, schedulers, context);
         Answer::Wait
     }
 
@@ -109,31 +101,21 @@ impl Tracing {
     fn begin(
         &mut self,
         wish: &TraceWish,
-        begun: TraceBegun,
+        schedulers: usize,
         context: &mut AnswerContext<'_, Message>,
     ) {
         self.number += 1;
-        let schedulers = begun.schedulers;
         let now_ns = context.now.monotonic_ns;
-        let among = u32::try_from(schedulers).unwrap_or(u32::MAX).max(1);
-        let order = TraceCommand {
-            number: self.number,
-            to: context.mail.endpoint(),
-            kind: wish.kind,
-            pattern: TracePattern::new(&wish.pattern),
-            per_second: (wish.per_second / among).max(1),
-            until_ns: now_ns.saturating_add(wish.seconds.saturating_mul(1_000_000_000)),
-            content: wish.content,
-        };
+        let order = wish.order(self.number, schedulers, context.mail.endpoint(), now_ns);
         // A scheduler that is stuck traces nothing, and is named at the end.
         send_to_all(schedulers, &TraceOrder::Begin(order.clone()), context.mail);
         self.underway = Some(Trace {
             number: self.number,
-            about: format!("{} {}", wish.kind.name(), wish.pattern),
+            about: wish.about(),
             reader: context.id,
             began_ns: now_ns,
             until_ns: order.until_ns,
-            first: Some(begun),
+            first: Some(wish.begun(schedulers, context.now.unix_ms())),
             still: (0..schedulers).collect(),
             lines: Vec::new(),
             steps: 0,

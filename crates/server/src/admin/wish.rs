@@ -2,17 +2,19 @@
 //!
 //! Owns its bounds, and what is told about a wish that is none.
 
-use runtime::trace::{ContentShown, TracedKind};
+use live::TraceBegun;
+use runtime::mailbox::Endpoint;
+use runtime::trace::{ContentShown, TraceCommand, TracePattern, TracedKind};
 
 use crate::limits::{TRACE_PATTERN_BYTES, TRACE_RATE_MAX, TRACE_SECONDS_MAX};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TraceWish {
-    pub(super) kind: TracedKind,
-    pub(super) pattern: String,
-    pub(super) per_second: u32,
-    pub(super) seconds: u64,
-    pub(super) content: ContentShown,
+    kind: TracedKind,
+    pattern: String,
+    per_second: u32,
+    seconds: u64,
+    content: ContentShown,
 }
 
 impl TraceWish {
@@ -67,6 +69,43 @@ impl TraceWish {
             return Err("the pattern is missing; `*` means all".to_owned());
         }
         Ok(wish)
+    }
+
+    /// Its subject.
+    pub(super) fn about(&self) -> String {
+        format!("{} {}", self.kind.name(), self.pattern)
+    }
+
+    /// The first line of its answer, which says what was understood.
+    pub(super) fn begun(&self, schedulers: usize, at_ms: u64) -> TraceBegun {
+        TraceBegun {
+            what: self.kind.name().to_owned(),
+            pattern: self.pattern.clone(),
+            most_per_second: self.per_second,
+            seconds: self.seconds,
+            at_ms,
+            schedulers,
+        }
+    }
+
+    /// The order to each of so many schedulers, which share the rate.
+    pub(super) fn order(
+        &self,
+        number: u64,
+        schedulers: usize,
+        to: Endpoint,
+        now_ns: u64,
+    ) -> TraceCommand {
+        let among = u32::try_from(schedulers).unwrap_or(u32::MAX).max(1);
+        TraceCommand {
+            number,
+            to,
+            kind: self.kind,
+            pattern: TracePattern::new(&self.pattern),
+            per_second: (self.per_second / among).max(1),
+            until_ns: now_ns.saturating_add(self.seconds.saturating_mul(1_000_000_000)),
+            content: self.content,
+        }
     }
 }
 

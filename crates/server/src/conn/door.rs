@@ -22,17 +22,10 @@ const RESP_ANSWER: &str =
 pub(crate) struct Door {
     behind: Box<dyn Transport>,
     protocol: Protocol,
-    stage: Stage,
+    /// Whether anything has come: it encrypts, or fails in its own way.
+    is_passed: bool,
     /// Until the handshake is over.
     under_way: Option<UnderWay>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// Nothing has come.
-    New,
-    /// It encrypts, or fails in its own way.
-    Passed,
 }
 
 impl Door {
@@ -42,7 +35,7 @@ impl Door {
         protocol: Protocol,
         under_way: Option<UnderWay>,
     ) -> Self {
-        Self { behind, protocol, stage: Stage::New, under_way }
+        Self { behind, protocol, is_passed: false, under_way }
     }
 
     /// The answer to a connection that begins with this byte, if it is not encrypted. A record begins with its kind, at
@@ -62,10 +55,10 @@ impl Transport for Door {
         plain: &mut Vec<u8>,
         wire: &mut Vec<u8>,
     ) -> Result<(), Violation> {
-        if self.stage == Stage::New
+        if !self.is_passed
             && let Some(first) = bytes.first()
         {
-            self.stage = Stage::Passed;
+            self.is_passed = true;
             if let Some(answer) = self.answer(*first) {
                 wire.extend_from_slice(answer.as_bytes());
                 return Err(Violation::Protocol);

@@ -3,8 +3,6 @@
 //! Owns its session: a subscription, and a comment from time to time, so that proxies do not
 //! consider the connection dead.
 
-use std::net::IpAddr;
-
 use channels::{ChannelRefusal, Format, KeptRight, Position, Subscriber, Subscription};
 use runtime::arrival::Arrival;
 use runtime::service::{Context, Event, Next, Progress};
@@ -37,10 +35,6 @@ impl EventStream {
         let name = right.name().into();
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
         Ok(Self { name, subscription: Some(subscription), lease })
-    }
-
-    pub(super) fn client(&self) -> IpAddr {
-        self.lease.address()
     }
 
     pub(super) fn arrival(&self) -> Arrival {

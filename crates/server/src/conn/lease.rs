@@ -3,8 +3,6 @@
 //! Owns when they expire, when the connection is checked next, and what a module learns about its
 //! client. The session decides what ends with the rights.
 
-use std::net::IpAddr;
-
 use channels::{Credential, Rights, RuleNumber, Sender};
 use pages::{KeptRequest, RequestedAction};
 use runtime::arrival::Arrival;
@@ -32,10 +30,6 @@ impl Lease {
 
     pub(super) fn arrival(&self) -> Arrival {
         self.arrival
-    }
-
-    pub(super) fn address(&self) -> IpAddr {
-        self.arrival.peer.address
     }
 
     /// With the kept part of the client's request.

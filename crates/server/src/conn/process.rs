@@ -133,13 +133,9 @@ impl Process {
     pub(crate) fn client(&self) -> Option<IpAddr> {
         match self {
             Self::Http(connection) => Some(connection.client()),
-            Self::Http2(connection) => Some(connection.client()),
             Self::Stream(stream) => stream.client(),
-            Self::Socket(socket) => Some(socket.client()),
-            Self::Events(stream) => Some(stream.client()),
-            Self::Resp(session) => Some(session.client()),
             Self::Tunnel(tunnel) => Some(tunnel.client()),
-            Self::Outbound(_) | Self::Cluster(_) => None,
+            _ => self.arrival().map(|arrival| arrival.peer.address),
         }
     }
 
@@ -209,20 +205,8 @@ impl Process {
         context: &mut Context<'_, Message>,
     ) -> Progress {
         let progress = match self {
-            Self::Http(connection) => {
-                let progress = connection.on_input(&mut connections.http, input, context);
-                if progress.next == Next::Changed {
-                    return Progress { next: self.change(connections, context), ..progress };
-                }
-                progress
-            }
-            Self::Stream(stream) => {
-                let progress = stream.on_input(&mut connections.http, input, context);
-                if progress.next == Next::Changed {
-                    return Progress { next: self.change(connections, context), ..progress };
-                }
-                progress
-            }
+            Self::Http(connection) => connection.on_input(&mut connections.http, input, context),
+            Self::Stream(stream) => stream.on_input(&mut connections.http, input, context),
             Self::Http2(connection) => connection.on_input(&mut connections.http, input, context),
             Self::Outbound(outbound) => outbound.on_input(connections.exchanges(), input, context),
             Self::Socket(socket) => {
@@ -241,6 +225,9 @@ impl Process {
                 connections.with_environment(|env| session.on_input(env, input, context))
             }
         };
+        if progress.next == Next::Changed {
+            return Progress { next: self.change(connections, context), ..progress };
+        }
         self.leave_at_end(progress.next, connections);
         progress
     }
@@ -252,14 +239,8 @@ impl Process {
         context: &mut Context<'_, Message>,
     ) -> Next {
         let next = match self {
-            Self::Http(connection) => {
-                let next = connection.on_event(&mut connections.http, event, context);
-                if next == Next::Changed { self.change(connections, context) } else { next }
-            }
-            Self::Stream(stream) => {
-                let next = stream.on_event(&mut connections.http, event, context);
-                if next == Next::Changed { self.change(connections, context) } else { next }
-            }
+            Self::Http(connection) => connection.on_event(&mut connections.http, event, context),
+            Self::Stream(stream) => stream.on_event(&mut connections.http, event, context),
             Self::Http2(connection) => connection.on_event(&mut connections.http, event, context),
             Self::Outbound(outbound) => outbound.on_event(connections.exchanges(), event, context),
             Self::Socket(socket) => {
@@ -279,6 +260,7 @@ impl Process {
                 tunnel.on_event(connections.http.application_mut(), event, context)
             }
         };
+        let next = if next == Next::Changed { self.change(connections, context) } else { next };
         self.leave_at_end(next, connections);
         next
     }

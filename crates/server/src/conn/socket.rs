@@ -10,8 +10,6 @@ mod pace;
 mod plain;
 mod talk;
 
-use std::net::IpAddr;
-
 use channels::{ChannelRefusal, Format, KeptRight, Subscriber, SubscriberQuery, Subscription};
 use runtime::arrival::Arrival;
 use runtime::service::{Context, Event, Next, Progress, SchedulerCommand, ServiceContext};
@@ -22,7 +20,7 @@ use wire::websocket::{
 };
 
 use self::endings::{EXPIRED, TOO_SLOW};
-use self::pace::{After, Held};
+use self::pace::After;
 use super::lease::Lease;
 use crate::limits::{INFLATED_PER_TURN, PING_TIMEOUT_MS};
 use crate::message::Message;
@@ -54,7 +52,8 @@ pub struct WebSocket {
     reader: MessageReader,
     speaks: Speaks,
     subscriptions: Vec<Subscription>,
-    sign: Sign,
+    /// Whether the client was pinged since it has sent something.
+    is_pinged: bool,
     lease: Lease,
     // Boxed because few sockets have it, and there may be a million sockets.
     asked: Option<Box<Asked>>,
@@ -64,6 +63,13 @@ pub struct WebSocket {
     process: ProcessId,
     /// The close code of its end, as far as it is known (RFC 6455, section 7.1.5).
     end: u16,
+}
+
+/// A message of the client.
+#[derive(Debug)]
+struct Held {
+    kind: MessageKind,
+    bytes: Box<[u8]>,
 }
 
 /// The list of members that a client has requested.
@@ -92,15 +98,6 @@ enum Speaks {
 const LOST: u16 = 1006;
 const NO_CODE: u16 = 1005;
 
-/// Whether the client is known to be there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sign {
-    /// It has sent something since the last ping.
-    Heard,
-    /// It was pinged.
-    Asked,
-}
-
 impl WebSocket {
     /// A socket with JSON objects.
     pub(super) fn json(
@@ -126,12 +123,8 @@ impl WebSocket {
     ) -> Result<(), ChannelRefusal> {
         let subscriber = Subscriber { process: context.id, format: self.format() };
         let (mut channels, out) = (site.channels(), context.output.buffer());
-        self.subscriptions.push(channels.subscribe(
-            &right.to_subscribe(),
-            subscriber,
-            None,
-            out,
-        )?);
+        let subscription = channels.subscribe(&right.to_subscribe(), subscriber, None, out)?;
+        self.subscriptions.push(subscription);
         Ok(())
     }
 
@@ -141,12 +134,11 @@ impl WebSocket {
         context: &mut Context<'_, Message>,
     ) -> Self {
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
-        let (reader, sign) = (MessageReader::new(extension), Sign::Heard);
         Self {
-            reader,
+            reader: MessageReader::new(extension),
             speaks,
             subscriptions: Vec::new(),
-            sign,
+            is_pinged: false,
             lease,
             asked: None,
             held: None,
@@ -172,7 +164,7 @@ impl WebSocket {
         input: &[u8],
         context: &mut Context<'_, Message>,
     ) -> Progress {
-        self.sign = Sign::Heard;
+        self.is_pinged = false;
         context.set_deadline_after_ms(self.lease.quiet_ms(context.now));
         if self.is_busy(site) {
             return Progress { consumed: 0, next: Next::Park };
@@ -186,10 +178,6 @@ impl WebSocket {
     /// Bytes of memory that hold input: an incomplete message, or one about which a module is being asked.
     pub(super) fn held_bytes(&self) -> usize {
         self.reader.held_bytes() + self.held.as_ref().map_or(0, |held| held.bytes.len())
-    }
-
-    pub(super) fn client(&self) -> IpAddr {
-        self.lease.address()
     }
 
     pub(super) fn arrival(&self) -> Arrival {
@@ -270,7 +258,7 @@ impl WebSocket {
                 self.take_held(site, context)
             }
             Event::Resumed => self.on_resumed(site, context),
-            Event::DeadlineReached if self.sign == Sign::Asked => {
+            Event::DeadlineReached if self.is_pinged => {
                 close(CloseCode::GOING_AWAY, "no answer to a ping", context)
             }
             Event::DeadlineReached => {
@@ -279,7 +267,7 @@ impl WebSocket {
                 {
                     return self.next(After::Close(code, reason), context);
                 }
-                self.sign = Sign::Asked;
+                self.is_pinged = true;
                 context.set_deadline_after_ms(PING_TIMEOUT_MS);
                 write_control(context.output.buffer(), Opcode::Ping, b"");
                 self.unchanged(site, context)

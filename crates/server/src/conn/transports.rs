@@ -8,7 +8,7 @@ use runtime::transport::Transport;
 use super::Connections;
 use super::cluster::ClusterLink;
 use super::door::Door;
-use super::proxy_lead::ProxyLead;
+use super::lead::{Lead, LeadKind};
 
 impl Connections {
     /// The transport of a connection; `None`: it is plain.
@@ -26,7 +26,7 @@ impl Connections {
             self.protocols.get(usize::from(listener.0)).copied().unwrap_or_default();
         if self.http.expects_proxy_header(listener) {
             let door = Door::before(transport, protocol, None);
-            return Some(Box::new(ProxyLead::before(Box::new(door))));
+            return Some(Box::new(Lead::before(Box::new(door), LeadKind::ProxyHeader)));
         }
         let under_way = Some(self.handshakes.begin(peer.address));
         Some(Box::new(Door::before(transport, protocol, under_way)))

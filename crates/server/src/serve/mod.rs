@@ -130,8 +130,8 @@ pub fn serve(
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
     }
     open_outlet();
-    let to_control = control.as_ref().map(|_| endpoint(helpers.control));
-    let mut post = Post::new(threads.main()?, helpers.control, to_control);
+    let to_control = control.as_ref().map(|_| endpoint(schedulers));
+    let mut post = Post::new(threads.main()?, schedulers, to_control);
     let mut certificates = Certificates::of(&data, &mut post);
     let orders = Orders::begin((&data, state), &mut certificates, &mut post)?;
     // The listeners are open: a client that has connected does not wait for the reader of what is announced.

@@ -170,12 +170,12 @@ pub(super) fn open_store(
     Ok(Some(store))
 }
 
-/// A store, with what its writer's thread begins with.
-pub(super) struct WrittenStore {
-    pub(super) store: Store,
-    pub(super) writer: store::Writer,
-    pub(super) node: Option<store::Replicator>,
-    pub(super) settings: StoreSettings,
+/// A store, with what its writer's thread begins with. Plain data.
+pub(crate) struct WrittenStore {
+    pub(crate) store: Store,
+    pub(crate) writer: store::Writer,
+    pub(crate) node: Option<store::Replicator>,
+    pub(crate) settings: StoreSettings,
 }
 
 /// The writer of a store, and its node if the store has a role. It waits for other programs that write.

@@ -26,16 +26,16 @@ use crate::load::ConfigSource;
 use crate::log_writer::LogTarget;
 use crate::site_data::SiteData;
 
-/// The things that a server starts with.
-pub(super) struct Met {
-    pub(super) data: SiteData,
+/// The things that a server starts with. Plain data.
+pub(crate) struct Met {
+    pub(crate) data: SiteData,
     /// The user that it becomes.
-    pub(super) user: Option<User>,
-    pub(super) schedulers: usize,
+    pub(crate) user: Option<User>,
+    pub(crate) schedulers: usize,
     /// Descriptors that each table may have.
-    pub(super) descriptors: u64,
+    pub(crate) descriptors: u64,
     /// The access log, if it was there: the reader of a FIFO may end when it is closed.
-    pub(super) log: Option<LogFile>,
+    pub(crate) log: Option<LogFile>,
 }
 
 /// The site, if a server would start with it now. Sockets of a service manager are taken for granted, and so are

@@ -38,11 +38,11 @@ use crate::site_data::SiteData;
 use pages::PageSet;
 use store::Store;
 
-/// The writer of the store.
-pub(super) struct StoreHelper {
-    pub(super) endpoint: Endpoint,
-    pub(super) writer: HelperThread,
-    pub(super) store: Store,
+/// The writer of the store. Plain data.
+pub(crate) struct StoreHelper {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) writer: HelperThread,
+    pub(crate) store: Store,
 }
 
 /// When a dump is written, and where.
@@ -85,23 +85,21 @@ impl Dumps {
     }
 }
 
-/// Threads other than the schedulers.
-pub(super) struct Helpers {
-    pub(super) store: Option<StoreHelper>,
+/// Threads other than the schedulers. Plain data.
+pub(crate) struct Helpers {
+    pub(crate) store: Option<StoreHelper>,
     /// The disks of caches.
-    pub(super) cache_disk: Option<(Endpoint, HelperThread)>,
+    pub(crate) cache_disk: Option<(Endpoint, HelperThread)>,
     /// The log writer.
-    pub(super) log: Option<(Endpoint, HelperThread)>,
-    /// The number of the control scheduler's endpoint. Lower numbers are the schedulers.
-    pub(super) control: usize,
+    pub(crate) log: Option<(Endpoint, HelperThread)>,
 }
 
-/// The parts of a running server that a reload replaces.
-pub(super) struct Live {
-    pub(super) data: Arc<SiteData>,
-    pub(super) pages: LivePages,
-    pub(super) certificates: Certificates,
-    pub(super) orders: Orders,
+/// The parts of a running server that a reload replaces. Plain data.
+pub(crate) struct Live {
+    pub(crate) data: Arc<SiteData>,
+    pub(crate) pages: LivePages,
+    pub(crate) certificates: Certificates,
+    pub(crate) orders: Orders,
 }
 
 /// Waits for signals until the server has drained.

@@ -220,6 +220,6 @@ impl Threads {
             cache_disk = Some((endpoint, spawned.map_err(ServeError::Thread)?));
         }
         let log = self.log.zip(writer);
-        Ok(signals::Helpers { log, store: stores, cache_disk, control: self.schedulers })
+        Ok(signals::Helpers { log, store: stores, cache_disk })
     }
 }

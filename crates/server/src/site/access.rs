@@ -107,31 +107,26 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
-        match self.judge(found.access, exchange.request, context) {
+        let (status, fields) = match self.judge(found.access, exchange.request, context) {
             Judgement::Admitted(user) => {
                 self.entry.forget_password(context.id);
                 exchange.place.admit(user);
                 if trace::is_on() {
                     traced::let_in(context.id, exchange.request, exchange.place.user());
                 }
-                None
+                return None;
             }
-            Judgement::Awaited => Some(Answer::Wait),
+            Judgement::Awaited => return Some(Answer::Wait),
             Judgement::Unknown(check) => {
                 if self.entry.verify_password(check, exchange.request.peer.address, context.mail) {
                     return Some(Answer::Wait);
                 }
-                let status = Status::SERVICE_UNAVAILABLE;
-                Some(self.refuse(status, &try_again_soon(), found, exchange, context))
+                (Status::SERVICE_UNAVAILABLE, try_again_soon())
             }
-            Judgement::Crowded => {
-                let status = Status::SERVICE_UNAVAILABLE;
-                Some(self.refuse(status, &try_again_soon(), found, exchange, context))
-            }
-            Judgement::Refused(refusal) => {
-                Some(self.refuse(refusal.status(), &refusal.fields(), found, exchange, context))
-            }
-        }
+            Judgement::Crowded => (Status::SERVICE_UNAVAILABLE, try_again_soon()),
+            Judgement::Refused(refusal) => (refusal.status(), refusal.fields()),
+        };
+        Some(self.refuse(status, &fields, found, exchange, context))
     }
 
     /// Applies the rules in their order.

@@ -12,7 +12,7 @@ use super::exchange::Exchange;
 impl Exchange<'_, '_> {
     /// The answer waits: sends the links of the route, if they were not sent, and those of a page.
     pub(super) fn hint(&mut self, of_page: &FieldList) {
-        let configured = self.place.take_unsent_hints(self.early_hints);
+        let configured = self.take_unsent_hints();
         if self.reply.is_begun() || !can_use(self.request) {
             return;
         }

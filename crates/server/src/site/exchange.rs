@@ -51,13 +51,13 @@ pub(super) fn address_of(request: &Request<'_>) -> Option<IpAddr> {
     Some(request.peer.address).filter(|address| !address.is_unspecified())
 }
 
-/// The path of a request that a page or a module answers.
+/// The path of a request that a page or a module answers. Plain data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'a> {
+pub(crate) struct Asked<'a> {
     /// The whole path.
-    pub(super) path: &'a str,
+    pub(crate) path: &'a str,
     /// The part of it that is compared with a module's routes.
-    pub(super) rest: &'a str,
+    pub(crate) rest: &'a str,
 }
 
 impl<'a> Asked<'a> {
@@ -78,20 +78,20 @@ impl<'a> Asked<'a> {
 
 static NO_FIELDS: FieldList = FieldList::new();
 
-/// The parts that every step after the route needs.
+/// The parts that every step after the route needs. The request, its path, the reply and its place are plain data; the
+/// fields of the configuration are its own.
 pub(super) struct Exchange<'a, 'r> {
-    pub(super) request: &'a Request<'a>,
+    pub(crate) request: &'a Request<'a>,
     /// Its decoded path.
-    pub(super) path: &'a str,
-    pub(super) reply: &'a mut Reply<'r>,
-    pub(super) headers: &'a FieldList,
+    pub(crate) path: &'a str,
+    pub(crate) reply: &'a mut Reply<'r>,
+    headers: &'a FieldList,
     /// Fields for encrypted connections only; empty for others.
     secure_fields: &'a FieldList,
-    pub(super) cache_control: Option<&'a str>,
-    /// The links of the route for a client that waits.
-    pub(super) early_hints: &'a FieldList,
+    cache_control: Option<&'a str>,
+    early_hints: &'a FieldList,
     /// How far the answer has come.
-    pub(super) place: AnswerPlace,
+    pub(crate) place: AnswerPlace,
 }
 
 impl<'a, 'r> Exchange<'a, 'r> {
@@ -157,6 +157,16 @@ impl<'a, 'r> Exchange<'a, 'r> {
         let result = go_on(&mut changed);
         self.place = std::mem::take(&mut changed.place);
         result
+    }
+
+    /// The configured `Cache-Control`; empty if there is none.
+    pub(super) fn cache_control(&self) -> &'a str {
+        self.cache_control.unwrap_or_default()
+    }
+
+    /// The links of the route for a client that waits, if they were not sent.
+    pub(super) fn take_unsent_hints(&mut self) -> Option<&'a FieldList> {
+        self.place.take_unsent_hints(self.early_hints)
     }
 
     /// Adds the fields that the configuration adds to every answer of the route.

@@ -10,12 +10,10 @@ use script::engine::PageOutput;
 /// The directions of a module for a request that goes on to a server.
 #[derive(Debug)]
 pub(in crate::site) struct HandedOn {
-    /// As a route has it.
-    pub(in crate::site) route: ProxyRoute,
+    route: ProxyRoute,
     /// The path to ask for, perhaps with a query; `None`: that of the request.
     path: Option<Box<str>>,
-    /// The fields that the answer gets where it has none of that name: those of the module and of the route.
-    pub(in crate::site) headers: FieldList,
+    headers: FieldList,
 }
 
 impl HandedOn {
@@ -55,6 +53,16 @@ impl HandedOn {
             let _valid = headers.add(name, value);
         }
         Some(Self { route, path: passed_on.path.map(Into::into), headers })
+    }
+
+    /// As the configuration could have it.
+    pub(in crate::site) fn route(&self) -> &ProxyRoute {
+        &self.route
+    }
+
+    /// The fields that the answer gets where it has none of that name: those of the module and of the route.
+    pub(in crate::site) fn headers(&self) -> &FieldList {
+        &self.headers
     }
 
     /// The target to ask for, if it is not that of the request. The client's query stays unless the module gives one.

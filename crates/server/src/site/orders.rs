@@ -15,7 +15,7 @@ use runtime::slots::ProcessId;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::limits::PROGRAM_ORDERS;
+use crate::limits::{PROGRAM_ANSWER_BYTES, PROGRAM_ORDERS};
 
 /// Requests of programs whose orders are being executed.
 #[derive(Debug, Default)]
@@ -58,10 +58,36 @@ impl Programs {
 /// The orders of a request.
 #[derive(Debug)]
 pub(super) struct Batch {
-    pub(super) left: VecDeque<Order>,
+    left: VecDeque<Order>,
     /// The answers so far: JSON objects separated by commas.
-    pub(super) answers: String,
-    pub(super) is_list: bool,
+    answers: String,
+    is_list: bool,
+}
+
+impl Batch {
+    /// The next order.
+    pub(super) fn next(&self) -> Option<&Order> {
+        self.left.front()
+    }
+
+    /// Whether there is room for the answer to a question.
+    pub(super) fn has_room(&self) -> bool {
+        self.answers.len() <= PROGRAM_ANSWER_BYTES
+    }
+
+    /// The next order has this answer.
+    pub(super) fn answer(&mut self, answer: &str) {
+        if !self.answers.is_empty() {
+            self.answers.push(',');
+        }
+        self.answers.push_str(answer);
+        self.left.pop_front();
+    }
+
+    /// The answers to all orders.
+    pub(super) fn into_answers(self) -> String {
+        if self.is_list { format!("[{}]", self.answers) } else { self.answers }
+    }
 }
 
 /// One order.

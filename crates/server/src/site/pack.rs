@@ -99,7 +99,7 @@ fn may_be_compressed(
     }
     let is_fixed = |name: &str| AS_IT_IS.iter().any(|fixed| name.eq_ignore_ascii_case(fixed));
     let mut media_type = page.media_type.as_bytes();
-    let mut cache_control = exchange.cache_control.unwrap_or_default().as_bytes();
+    let mut cache_control = exchange.cache_control().as_bytes();
     for (name, value) in output.fields() {
         if is_fixed(name) {
             return false;

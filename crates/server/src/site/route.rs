@@ -32,7 +32,7 @@ pub(super) struct AnswerPlace {
     room: Option<Room>,
     page: Option<(SetIndex, usize)>,
     /// Whether a server of an upstream answers.
-    proxied: Proxied,
+    is_proxied: bool,
     /// The directions of a module for it, if a module has it go there.
     handed_on: Option<Rc<HandedOn>>,
     /// How it went there, for the access log.
@@ -44,25 +44,10 @@ pub(super) struct AnswerPlace {
     admission: Admission,
     /// The limits that have counted it.
     metered: Option<Stage>,
-    service: Service,
-    hints: HintsSent,
-}
-
-/// Whether maintenance can still refuse a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Service {
-    #[default]
-    Open,
-    /// Its answer has begun to be made, which may have changed something.
-    Begun,
-}
-
-/// Whether the links of a route were sent to a client.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum HintsSent {
-    #[default]
-    No,
-    Yes,
+    /// Whether it has begun to be made, which may have changed something: maintenance cannot refuse the request.
+    is_begun: bool,
+    /// Whether the links of the route were sent to the client.
+    has_hinted: bool,
 }
 
 /// Whether the rules of access have let a request in.
@@ -84,14 +69,6 @@ enum Permission {
     /// It does, and gives it these fields if it changes any. Nobody is asked again, whatever the next configuration
     /// says.
     Given(Option<Rc<FieldList>>),
-}
-
-/// Whether a server of an upstream answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Proxied {
-    #[default]
-    No,
-    Yes,
 }
 
 /// How a request is refused.
@@ -119,18 +96,18 @@ impl AnswerPlace {
 
     /// Its answer begins to be made. It is finished though maintenance begins meanwhile.
     pub(super) fn begin_service(&mut self) {
-        self.service = Service::Begun;
+        self.is_begun = true;
     }
 
     /// Whether its answer has begun to be made.
     pub(super) fn is_service_begun(&self) -> bool {
-        self.service == Service::Begun
+        self.is_begun
     }
 
     /// These links for a client that waits, once, if there are any.
     pub(super) fn take_unsent_hints<'l>(&mut self, links: &'l FieldList) -> Option<&'l FieldList> {
-        let sent = std::mem::replace(&mut self.hints, HintsSent::Yes);
-        (sent == HintsSent::No && !links.is_empty()).then_some(links)
+        let has_hinted = std::mem::replace(&mut self.has_hinted, true);
+        (!has_hinted && !links.is_empty()).then_some(links)
     }
 
     /// Whether the request is refused once the file of its error page has been looked up.
@@ -183,12 +160,12 @@ impl AnswerPlace {
 
     /// A server of an upstream answers, whatever the path means in a later configuration.
     pub(super) fn pass_on(&mut self) {
-        self.proxied = Proxied::Yes;
+        self.is_proxied = true;
     }
 
     /// A server of an upstream does not answer, after all.
     pub(super) fn refuse_to_pass_on(&mut self) {
-        self.proxied = Proxied::No;
+        self.is_proxied = false;
     }
 
     /// The request may pass, with these fields in place of its own.
@@ -231,7 +208,7 @@ impl AnswerPlace {
 
     /// Whether a server of an upstream answers.
     pub(super) fn is_proxied(&self) -> bool {
-        self.proxied == Proxied::Yes
+        self.is_proxied
     }
 
     /// The request is refused once the file of its error page has been looked up. This is final: it is not answered in

@@ -25,12 +25,12 @@ enum Everything {
     Followed,
 }
 
-/// A scheduler that is to be told that this one knows a pattern.
+/// A scheduler that is to be told that this one knows a pattern. Plain data.
 #[derive(Debug)]
-pub(in crate::hub) struct PatternNote {
-    pub(in crate::hub) to: Endpoint,
-    pub(in crate::hub) glob: Arc<str>,
-    pub(in crate::hub) ticket: u64,
+pub(crate) struct PatternNote {
+    pub(crate) to: Endpoint,
+    pub(crate) glob: Arc<str>,
+    pub(crate) ticket: u64,
 }
 
 /// The subscriptions that are ordered and not in force yet.

@@ -21,7 +21,6 @@ use runtime::service::ServiceContext;
 use super::Channels;
 use super::transit::Bound;
 use crate::cluster::{ClusterNews, ClusterOrder, Keeping};
-use crate::limits::STEPS_PER_MESSAGE;
 use crate::message::Payload;
 
 use self::commits::Commits;
@@ -154,9 +153,7 @@ impl Channels {
 
     /// A message for the subscribers of patterns alone.
     fn accept_for_patterns(&mut self, name: &str, body: &Payload, at_ms: u64) {
-        let mut steps = STEPS_PER_MESSAGE;
-        let matching = self.patterns.matching(name, &mut steps);
-        self.backlog.steps += steps;
+        let matching = self.match_patterns(name);
         if matching.is_empty() {
             return;
         }

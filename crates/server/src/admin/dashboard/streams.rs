@@ -25,16 +25,8 @@ struct Stream {
     wish: Arc<ViewRequest>,
     /// When the next snapshot is due.
     due_ms: u64,
-    state: State,
-}
-
-/// The state of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// It is being answered, or its client has yet to take the last snapshot.
-    Busy,
-    /// It waits for its time.
-    Resting,
+    /// Whether it waits for its time; otherwise it is being answered, or its client has yet to take the last snapshot.
+    is_resting: bool,
 }
 
 /// The next step of an open stream when its connection is asked.
@@ -52,7 +44,7 @@ impl Streams {
         if self.0.len() >= DASHBOARD_STREAMS {
             return false;
         }
-        self.0.push(Stream { process, wish, due_ms: 0, state: State::Busy });
+        self.0.push(Stream { process, wish, due_ms: 0, is_resting: false });
         true
     }
 
@@ -65,10 +57,10 @@ impl Streams {
     pub(in crate::admin) fn turn(&mut self, process: ProcessId, now_ms: u64) -> Option<Turn> {
         let stream = self.0.iter_mut().find(|stream| stream.process == process)?;
         if now_ms < stream.due_ms {
-            stream.state = State::Resting;
+            stream.is_resting = true;
             return Some(Turn::Rest);
         }
-        stream.state = State::Busy;
+        stream.is_resting = false;
         Some(Turn::Show(Arc::clone(&stream.wish)))
     }
 
@@ -87,12 +79,9 @@ impl Streams {
 
     /// The streams that rest and are due.
     pub(in crate::admin) fn due(&mut self, now_ms: u64) -> Vec<ProcessId> {
-        let due = self
-            .0
-            .iter_mut()
-            .filter(|stream| stream.state == State::Resting && stream.due_ms <= now_ms);
+        let due = self.0.iter_mut().filter(|stream| stream.is_resting && stream.due_ms <= now_ms);
         due.map(|stream| {
-            stream.state = State::Busy;
+            stream.is_resting = false;
             stream.process
         })
         .collect()
@@ -100,7 +89,7 @@ impl Streams {
 
     /// Milliseconds until the next stream is due; `None` if none rests.
     pub(in crate::admin) fn next_due_ms(&self, now_ms: u64) -> Option<u64> {
-        let resting = self.0.iter().filter(|stream| stream.state == State::Resting);
+        let resting = self.0.iter().filter(|stream| stream.is_resting);
         resting.map(|stream| stream.due_ms.saturating_sub(now_ms)).min()
     }
 }

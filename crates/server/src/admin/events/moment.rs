@@ -2,11 +2,11 @@
 //!
 //! Owns the two clocks of an event: intervals are measured by one, and the other is shown. Reads neither.
 
-/// When something happened.
+/// When something happened. Plain data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment {
+pub(crate) struct Moment {
     /// Of the monotonic clock.
-    pub(super) now_ms: u64,
+    pub(crate) now_ms: u64,
     /// Since 1970.
-    pub(super) unix_ms: u64,
+    pub(crate) unix_ms: u64,
 }

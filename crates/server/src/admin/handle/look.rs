@@ -139,7 +139,7 @@ impl Admin {
         if !self.has_answers(&inquiry, context) {
             return Answer::Wait;
         }
-        let mut infos = self.round.reports.iter().flatten().map(|report| &report.shown.info);
+        let mut infos = self.round.answered().map(|report| &report.shown.info);
         match infos.find_map(Option::as_ref) {
             Some(info) => reply.json(info),
             None => reply.empty(Status::NOT_FOUND),

@@ -4,7 +4,6 @@
 
 use http::{Answer, AnswerContext, Reply, Request};
 use proxy::Readiness;
-use runtime::mailbox::Endpoint;
 use sys::signal::{Signal, send_to_self};
 use wire::http::status::Status;
 
@@ -24,7 +23,7 @@ impl Admin {
         let words = str::from_utf8(request.body).unwrap_or_default();
         let words: Vec<&str> = words.split(' ').collect();
         let known = |upstream: &str, server: &str| {
-            let reports = self.round.reports.iter().flatten().flat_map(|report| &report.upstreams);
+            let reports = self.round.answered().flat_map(|report| &report.upstreams);
             let mut named = reports.filter(|report| report.name == upstream);
             named.any(|report| report.servers.iter().any(|known| known.address == server))
         };
@@ -42,11 +41,19 @@ impl Admin {
             server: server.to_owned(),
             readiness,
         });
+        self.tell_all(|| ToScheduler::Upstream(order.clone()), reply, context)
+    }
+
+    /// Tells all schedulers. Some may not have room; asked again, all have it.
+    fn tell_all(
+        &mut self,
+        message: impl Fn() -> ToScheduler,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
         let mut sent = true;
-        for number in 0..self.peers.schedulers {
-            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
-            let message = ToScheduler::Upstream(order.clone());
-            sent &= context.mail.send_part(endpoint, message).is_ok();
+        for endpoint in self.peers.endpoints() {
+            sent &= context.mail.send_part(endpoint, message()).is_ok();
         }
         // The state that was just asked for is another one now.
         self.round.forget();
@@ -66,16 +73,8 @@ impl Admin {
             reply.empty(Status::BAD_REQUEST);
             return Answer::Done;
         };
-        let mut sent = true;
-        for number in 0..self.peers.schedulers {
-            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
-            let message = ToScheduler::Cache(Box::new(CacheOrder::Purge(pattern.clone())));
-            // Those that have it have purged; asked again, all have.
-            sent &= context.mail.send_part(endpoint, message).is_ok();
-        }
-        self.round.forget();
-        reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
-        Answer::Done
+        let message = || ToScheduler::Cache(Box::new(CacheOrder::Purge(pattern.clone())));
+        self.tell_all(message, reply, context)
     }
 }
 

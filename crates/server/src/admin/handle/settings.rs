@@ -4,7 +4,6 @@
 
 use http::{Answer, AnswerContext, Reply, Request};
 use runtime::diagnostic;
-use runtime::mailbox::Endpoint;
 use serde_json::json;
 use wire::http::status::Status;
 
@@ -27,7 +26,7 @@ impl Admin {
         if let Some(place) = self.setting.iter().position(|process| *process == context.id) {
             self.setting.swap_remove(place);
             let value = self.settings.value(name, self.maintenance);
-            let silent = self.round.reports.iter().filter(|report| report.is_none()).count();
+            let silent = self.round.schedulers().iter().filter(|report| report.is_none()).count();
             reply.json(&json!({ "name": name, "value": value, "silent_schedulers": silent }));
             return Answer::Done;
         }
@@ -52,8 +51,7 @@ impl Admin {
     }
 
     fn tell(&self, change: &Change, context: &mut AnswerContext<'_, Message>) -> bool {
-        (0..self.peers.schedulers).all(|number| {
-            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
+        self.peers.endpoints().all(|endpoint| {
             let message = match change {
                 Change::Data(data) => ToScheduler::Tune(data.clone()),
                 Change::Maintenance(switch) => {

@@ -31,7 +31,7 @@ pub use self::connection::LinkConnection;
 use self::mail::MailWay;
 
 use super::Connections;
-use super::nats_lead::NatsLead;
+use super::lead::{Lead, LeadKind};
 use crate::cluster_setup::ClusterSetup;
 use crate::link_report::LinkReport;
 use crate::message::{Message, StorePost};
@@ -339,7 +339,7 @@ impl ClusterLink {
             return None;
         }
         let transport = self.connector.as_ref()?.connect(&server.host)?;
-        Some(Box::new(NatsLead::before(transport)))
+        Some(Box::new(Lead::before(transport, LeadKind::NatsLine)))
     }
 
     /// No more requests come.

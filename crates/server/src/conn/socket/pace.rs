@@ -4,7 +4,7 @@
 //! read its output; or the end.
 
 use runtime::service::{Context, Next};
-use wire::websocket::{CloseCode, MessageKind};
+use wire::websocket::CloseCode;
 
 use super::{Speaks, WebSocket, close};
 use crate::message::Message;
@@ -22,13 +22,6 @@ pub(super) enum After {
     Close(CloseCode, &'static str),
     /// End: a close was written.
     Closed,
-}
-
-/// A message of the client.
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) kind: MessageKind,
-    pub(super) bytes: Box<[u8]>,
 }
 
 impl WebSocket {

@@ -15,7 +15,7 @@ use wire::http::status::Status;
 use super::Refused;
 use super::answers::{answer_json, members_object, refuse};
 use super::publishing::published_object;
-use crate::limits::{PROGRAM_ANSWER_BYTES, PROGRAM_TURN_BYTES};
+use crate::limits::PROGRAM_TURN_BYTES;
 use crate::message::Message;
 use crate::origin::Origin;
 use crate::site::Site;
@@ -42,7 +42,7 @@ impl Site {
             },
         };
         let mut made = 0;
-        while let Some(order) = batch.left.front() {
+        while let Some(order) = batch.next() {
             if made > PROGRAM_TURN_BYTES {
                 self.underway.yield_orders(context.id, batch);
                 return Answer::Wait;
@@ -50,8 +50,7 @@ impl Site {
             if let Order::Publish { offer, .. } = order {
                 made += offer.body.bytes().len();
             }
-            let is_full = order.is_question() && batch.answers.len() > PROGRAM_ANSWER_BYTES;
-            let answer = if is_full {
+            let answer = if order.is_question() && !batch.has_room() {
                 Some(wrong("no room in this answer; ask in another request"))
             } else {
                 self.obey_program(order, context)
@@ -60,15 +59,10 @@ impl Site {
                 self.underway.keep_orders(context.id, batch);
                 return Answer::Wait;
             };
-            if !batch.answers.is_empty() {
-                batch.answers.push(',');
-            }
             made += answer.len();
-            batch.answers.push_str(&answer);
-            batch.left.pop_front();
+            batch.answer(&answer);
         }
-        let text = if batch.is_list { format!("[{}]", batch.answers) } else { batch.answers };
-        answer_json(Status::OK, &text, origin, exchange)
+        answer_json(Status::OK, &batch.into_answers(), origin, exchange)
     }
 
     /// The answer to an order; `None` until another scheduler has answered.

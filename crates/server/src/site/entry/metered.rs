@@ -19,14 +19,14 @@ pub(super) enum Charge {
     Spend { limit: usize, generation: u64, key: u64, counted: u64 },
 }
 
-/// Bytes of a request that has ended, which are counted at the end of the turn.
+/// Bytes of a request that has ended, which are counted at the end of the turn. Plain data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Owed {
+pub(crate) struct Owed {
     /// The number of the limit, in the configuration with this number.
-    pub(super) limit: usize,
-    pub(super) generation: u64,
-    pub(super) key: u64,
-    pub(super) bytes: u64,
+    pub(crate) limit: usize,
+    pub(crate) generation: u64,
+    pub(crate) key: u64,
+    pub(crate) bytes: u64,
 }
 
 /// The requests of a scheduler that limits have to do with.

@@ -12,6 +12,7 @@ mod proxy;
 mod spans;
 mod tunnel;
 
+use cache::FetchId;
 use config::UpstreamSettings;
 use http::{FieldList, ProxiedNotes, Urgency};
 use pages::Runner;
@@ -127,6 +128,11 @@ impl Outgoing {
     /// A request has nothing to do with a cache any more.
     fn forget_cached(&mut self, process: ProcessId) {
         self.caches.forget(process, self.client.exchanges(), &mut self.proxies);
+    }
+
+    /// Receives what there is of an answer for the cache.
+    fn pump(&mut self, fetch: FetchId, now_ns: u64) {
+        self.caches.pump(fetch, self.client.exchanges(), &mut self.proxies, now_ns);
     }
 
     /// Gives pages what they have fetched.

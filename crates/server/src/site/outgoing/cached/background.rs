@@ -6,23 +6,23 @@
 use std::rc::Rc;
 
 use cache::{AnswerKey, FetchId, Object, Sharing};
-use client::{ExchangeId, ExchangeNews, Forward, Requester};
+use client::{ExchangeId, ExchangeNews};
 use config::ProxyRoute;
 use config::route::FoundRoute;
-use http::{AnswerContext, FieldList};
-use proxy::{RequestOutcome, ServerChoice};
+use http::AnswerContext;
+use proxy::RequestOutcome;
 use runtime::clock::Now;
 use runtime::service::ServiceContext;
 
 use super::asking::parcel_of;
+use super::look::copy_of;
 use crate::disk_order::DiskAnswer;
 use crate::message::Message;
 use crate::site::Site;
 use crate::site::exchange::Exchange;
-use crate::site::outgoing::caches::desk::Run;
+use crate::site::outgoing::caches::Run;
 use crate::site::outgoing::caches::fill::Source;
 use crate::site::outgoing::caches::verdict::{Verdict, Wanted};
-use crate::site::outgoing::proxy::carried::{Parcel, Place};
 use crate::site::outgoing::proxy::introduction;
 use crate::site::outgoing::proxy::request_head::target_of_request;
 
@@ -43,47 +43,28 @@ impl Site {
         exchange: &Exchange<'_, '_>,
         context: &AnswerContext<'_, Message>,
     ) {
-        if self.outgoing.caches.is_draining() || self.outgoing.caches.fetches.has(key) {
+        if !self.outgoing.caches.may_validate(key) {
             return;
         }
         let (request, upstream) = (exchange.request, &route.upstream);
         let target = target_of_request(request, (&found.path, found.rest));
         let wanted = Wanted { key, validated: Some(object) };
         let Ok(parcel) = parcel_of(request, &target, route, wanted) else { return };
-        let Some((id, wish)) = self.outgoing.proxies.wish_of(upstream, request, &found.path) else {
+        let Some(wish) = self.outgoing.proxies.wish_of(upstream, request, &found.path) else {
             return;
         };
-        let now_ns = context.now.monotonic_ns;
-        let Some(live) = self.outgoing.proxies.upstream_mut(id) else { return };
-        let ServerChoice::Server(server) = live.servers.choose(context.id, &wish, now_ns) else {
-            return;
-        };
-        let place = Place::new(id, server, now_ns);
-        let version = live.config().proxy_protocol;
-        let client = introduction::client_of(request, &self.data);
-        let lead = version.map(|version| introduction::lead(version, &client));
-        let Parcel { method, head, body, upgrade } = parcel;
-        let (deadlines, requester) = (live.deadlines(0), Requester::Service);
-        let begun = live.endpoint(server).cloned().and_then(|to| {
-            let forward = Forward { to, method, head, body, upgrade, deadlines, requester, lead };
-            self.outgoing.client.exchanges().forward(forward, now_ns).ok()
-        });
-        let Some(exchange_id) = begun else {
-            self.outgoing.proxies.give_up(place);
-            return;
-        };
-        let mut request = FieldList::new();
-        for (name, value) in exchange.request.head.fields.iter() {
-            // It fits, because the head did.
-            let _fits = request.add_as_spelt(name, value);
-        }
-        let begun = (Sharing::Shared, self.outgoing.caches.now());
-        let fetch = self.outgoing.caches.fetches.begin(
-            key.clone(),
-            request,
-            Some(Rc::clone(object)),
-            begun,
+        let from = introduction::client_of(request, &self.data);
+        let begun = self.outgoing.proxies.send_apart(
+            context.id,
+            wish,
+            (parcel, &from),
+            self.outgoing.client.exchanges(),
+            context.now.monotonic_ns,
         );
+        let Some((place, exchange_id)) = begun else { return };
+        let (request, validated) = (copy_of(request), Some(Rc::clone(object)));
+        let fetch =
+            self.outgoing.caches.begin_fetch(key.clone(), request, validated, Sharing::Shared);
         let upstream = route.upstream.as_str().into();
         self.outgoing.caches.run(fetch, exchange_id, Run::Asked { upstream, place });
     }
@@ -98,12 +79,7 @@ impl Site {
         }
         self.outgoing.caches.set_now(context.now);
         for fetch in stirred {
-            self.outgoing.caches.pump(
-                fetch,
-                self.outgoing.client.exchanges(),
-                &mut self.outgoing.proxies,
-                now_ns,
-            );
+            self.outgoing.pump(fetch, now_ns);
         }
         for exchange in others {
             if let Some(spans) = self.outgoing.spans.as_mut().filter(|spans| spans.has(exchange)) {
@@ -113,14 +89,7 @@ impl Site {
             let Some(fetch) = self.outgoing.caches.fetch_of(exchange) else { continue };
             match self.outgoing.caches.run_of(fetch) {
                 Some(Run::Asked { .. }) => self.hear_validation(fetch, exchange, now_ns),
-                Some(Run::Fills(_)) => {
-                    self.outgoing.caches.pump(
-                        fetch,
-                        self.outgoing.client.exchanges(),
-                        &mut self.outgoing.proxies,
-                        now_ns,
-                    );
-                }
+                Some(Run::Fills(_)) => self.outgoing.pump(fetch, now_ns),
                 None => {}
             }
         }
@@ -130,7 +99,7 @@ impl Site {
         let Some(Run::Asked { upstream, place, .. }) = self.outgoing.caches.run_of(fetch) else {
             return;
         };
-        let (upstream, place) = (Rc::clone(upstream), *place);
+        let (upstream, mut place) = (Rc::clone(upstream), *place);
         let head = loop {
             match self.outgoing.client.exchanges().next(exchange, 0, now_ns) {
                 None => return,
@@ -145,12 +114,7 @@ impl Site {
                 Some(_) => {}
             }
         };
-        let mut place = place;
-        if let Some(live) = self.outgoing.proxies.upstream_mut(place.upstream) {
-            let first_byte_ns = now_ns.saturating_sub(place.since_ns);
-            place.first_byte_ns = Some(first_byte_ns);
-            live.servers.on_head(place.server, first_byte_ns, now_ns);
-        }
+        self.outgoing.proxies.note_head_apart(&mut place, now_ns);
         match self.outgoing.caches.judge_head(&upstream, fetch, &head) {
             Verdict::Stored(terms) => {
                 self.outgoing.caches.begin_fill(
@@ -159,12 +123,7 @@ impl Site {
                     *terms,
                     (&head, Source { exchange, place }),
                 );
-                return self.outgoing.caches.pump(
-                    fetch,
-                    self.outgoing.client.exchanges(),
-                    &mut self.outgoing.proxies,
-                    now_ns,
-                );
+                return self.outgoing.pump(fetch, now_ns);
             }
             Verdict::Unchanged(_) | Verdict::ForOne(_) => self.drop_answer(exchange, now_ns),
             Verdict::Mismatch | Verdict::Stale(_) | Verdict::Unstored => {
@@ -178,7 +137,6 @@ impl Site {
     fn end_validation(&mut self, fetch: FetchId, exchange: ExchangeId) {
         self.outgoing.caches.end_exchange(exchange);
         self.outgoing.caches.end_run(fetch);
-        let waiters = self.outgoing.caches.fetches.end(fetch).map(|fetched| fetched.waiters);
-        self.outgoing.caches.call(waiters.unwrap_or_default());
+        self.outgoing.caches.end_fetch(fetch);
     }
 }

@@ -20,7 +20,7 @@ use crate::site::outgoing::caches::fill::Source;
 use crate::site::outgoing::caches::role::{Role, Share};
 use crate::site::outgoing::caches::told::Told;
 use crate::site::outgoing::caches::verdict::Verdict;
-use crate::site::outgoing::proxy::carried::{Refused, Stage};
+use crate::site::outgoing::proxy::carried::Refused;
 
 /// The use of the head of an answer.
 pub(in crate::site) enum Headed {
@@ -86,7 +86,7 @@ impl Site {
 
     /// The report of an answer that is passed on.
     fn passed(&mut self, upstream: &str, why: ForwardReason) -> Option<String> {
-        let report = self.outgoing.caches.of(upstream)?.1.report;
+        let report = self.outgoing.caches.report_of(upstream);
         let outcome =
             CacheOutcome::Forwarded { why, status: None, is_stored: false, is_collapsed: false };
         // Only what is stored has a key that is worth telling.
@@ -112,8 +112,9 @@ impl Site {
             }
             Verdict::Stored(terms) => {
                 self.note_passed_on(process, exchange, now_ns);
-                let place = self.outgoing.proxies.remove(process).and_then(|carried| carried.place);
-                let Some(place) = place else { return Headed::Passed(None) };
+                let Some(place) = self.outgoing.proxies.remove(process) else {
+                    return Headed::Passed(None);
+                };
                 self.outgoing.client.exchanges().hand_over(exchange_id);
                 let source = Source { exchange: exchange_id, place };
                 self.outgoing.caches.begin_fill(&upstream, fetch, *terms, (head, source));
@@ -137,7 +138,7 @@ impl Site {
             Said::Failed(_) => self.outgoing.client.exchanges().cancel(exchange_id),
             Said::Unchanged | Said::ForOne => self.drop_answer(exchange_id, now_ns),
         }
-        self.give_place_back(process, exchange, now_ns);
+        self.end_proxied(process, exchange, now_ns);
         self.end_shared((&upstream, fetch), (&object, &body), (why, said), route, exchange)
     }
 
@@ -150,20 +151,14 @@ impl Site {
         now_ns: u64,
     ) -> Headed {
         self.outgoing.client.exchanges().cancel(exchange_id);
-        if let (_, Some(carried)) = self.outgoing.proxies.parts(process) {
-            carried.exchange = None;
-            carried.stage = Stage::InLine;
-            let place = carried.place.take();
-            place.into_iter().for_each(|place| self.outgoing.proxies.end(place, now_ns));
-        }
-        self.outgoing.caches.fetches.forget_validated(fetch);
+        self.outgoing.proxies.recall(process, now_ns);
+        self.outgoing.caches.repeat_fetch(fetch);
         self.outgoing.caches.set_role(process, role);
         Headed::Again
     }
 
     fn pass_unstored(&mut self, (upstream, why): (&str, ForwardReason), fetch: FetchId) -> Headed {
-        let waiters = self.outgoing.caches.fetches.end(fetch).map(|fetched| fetched.waiters);
-        self.outgoing.caches.release(waiters.unwrap_or_default());
+        self.outgoing.caches.release_fetch(fetch);
         Headed::Passed(self.passed(upstream, why))
     }
 
@@ -190,17 +185,14 @@ impl Site {
         route: Option<&ProxyRoute>,
         exchange: &mut Exchange<'_, '_>,
     ) -> Headed {
-        let (Some(fetched), Some(route)) = (self.outgoing.caches.fetches.end(fetch), route) else {
-            return Headed::Passed(None);
+        let key = match said {
+            Said::ForOne => self.outgoing.caches.release_fetch(fetch),
+            Said::Unchanged | Said::Failed(_) => self.outgoing.caches.end_fetch(fetch),
         };
-        match said {
-            Said::ForOne => self.outgoing.caches.release(fetched.waiters),
-            Said::Unchanged | Said::Failed(_) => self.outgoing.caches.call(fetched.waiters),
-        }
+        let (Some(key), Some(route)) = (key, route) else { return Headed::Passed(None) };
         let (status, is_stored) = (said.status(), said == Said::Unchanged);
         let outcome = CacheOutcome::Forwarded { why, status, is_stored, is_collapsed: false };
-        let report = self.outgoing.caches.of(upstream).map(|(_, kept)| kept.report);
-        let told = Told::of(outcome, report.unwrap_or(config::CacheReport::Off), &fetched.key);
+        let told = Told::of(outcome, self.outgoing.caches.report_of(upstream), &key);
         Headed::Answered(self.show(object, body, route, &told, exchange))
     }
 
@@ -232,19 +224,7 @@ impl Site {
                 Headed::Passed(_) | Headed::Again => None,
             };
         }
-        let waiters = self.outgoing.caches.fetches.end(fetch).map(|fetched| fetched.waiters);
-        self.outgoing.caches.release(waiters.unwrap_or_default());
+        self.outgoing.caches.release_fetch(fetch);
         None
-    }
-
-    fn give_place_back(
-        &mut self,
-        process: ProcessId,
-        exchange: &mut Exchange<'_, '_>,
-        now_ns: u64,
-    ) {
-        self.note_passed_on(process, exchange, now_ns);
-        let place = self.outgoing.proxies.remove(process).and_then(|carried| carried.place);
-        place.into_iter().for_each(|place| self.outgoing.proxies.end(place, now_ns));
     }
 }

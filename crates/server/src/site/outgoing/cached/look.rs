@@ -5,12 +5,11 @@
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::rc::Rc;
 
-use cache::{AnswerKey, CacheLookup, CacheQuery, ForwardReason, Join, Object, Sharing, Uri};
+use cache::{AnswerKey, CacheLookup, ForwardReason, Join, Object, Sharing, Uri};
 use config::route::FoundRoute;
 use config::{ProxyRoute, RouteAction};
 use files::roots::OpenWait;
 use http::{Answer, AnswerContext, FieldList, Method, Request};
-use runtime::slots::ProcessId;
 use wire::http::head::Framing;
 
 use crate::message::Message;
@@ -55,7 +54,7 @@ impl Site {
         self.outgoing.caches.set_now(context.now);
         let handed_on = exchange.place.handed_on();
         let route = match (&handed_on, &found.action) {
-            (Some(handed_on), _) => Some(&handed_on.route),
+            (Some(handed_on), _) => Some(handed_on.route()),
             (None, Ok(RouteAction::Proxy(route))) => Some(&**route),
             (None, _) => None,
         };
@@ -100,11 +99,11 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
-        let (upstream, kept) = self.outgoing.caches.of(&route.upstream)?;
+        let (upstream, parts) = self.outgoing.caches.keyed(&route.upstream)?;
         match part_of(exchange.request) {
             // Answers that a change makes stale are stale for all routes.
             Part::Forgets => {
-                let key = key_of(exchange.request, found, route, kept.cache.rules().key);
+                let key = key_of(exchange.request, found, route, parts);
                 // A module may have another resource changed than the one that its client has named.
                 let target = exchange.place.handed_on().and_then(|on| on.target(exchange.request));
                 let other = target.and_then(|target| key.referred(&target));
@@ -119,9 +118,7 @@ impl Site {
             }
             Part::Answers | Part::None => {
                 if route.cached {
-                    kept.cache.note_pass();
-                    let why = ForwardReason::Bypass;
-                    self.outgoing.caches.set_role(context.id, Role::Passes { upstream, why });
+                    self.outgoing.caches.pass(context.id, upstream);
                 }
                 None
             }
@@ -137,14 +134,11 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
         let process = context.id;
-        let (waited, is_sought) = self.resume(process);
-        let now = self.outgoing.caches.now();
-        let (upstream, kept) = self.outgoing.caches.of(&route.upstream)?;
+        let (waited, is_sought) = self.outgoing.caches.resume(process);
+        let (upstream, parts) = self.outgoing.caches.keyed(&route.upstream)?;
         let request = exchange.request;
-        let key = key_of(request, found, route, kept.cache.rules().key);
-        let fields = &request.head.fields;
-        let looked = kept.cache.look(&CacheQuery { key: &key, fields, now });
-        let report = kept.report;
+        let key = key_of(request, found, route, parts);
+        let (looked, report) = self.outgoing.caches.look(&upstream, &key, &request.head.fields)?;
         if let CacheLookup::Fresh(object)
         | CacheLookup::WhileValidated(object)
         | CacheLookup::Validated(object) = &looked
@@ -199,23 +193,6 @@ impl Site {
         }
     }
 
-    /// A request does not wait any longer: since when and until when it has waited for another one, and whether the
-    /// disk was looked at for it.
-    fn resume(&mut self, process: ProcessId) -> (Option<(u64, u64)>, bool) {
-        match self.outgoing.caches.take_role(process) {
-            Some(Role::Waits { fetch, since_ms, due_ns, .. }) => {
-                self.outgoing.caches.fetches.leave(fetch, process);
-                (Some((since_ms, due_ns)), true)
-            }
-            Some(Role::Seeks { look, .. }) => {
-                self.outgoing.caches.leave_look(look, process);
-                (None, false)
-            }
-            Some(Role::Sought) => (None, true),
-            _ => (None, false),
-        }
-    }
-
     /// A request asks a server, or waits for one that does.
     fn join(
         &mut self,
@@ -230,14 +207,8 @@ impl Site {
             self.outgoing.caches.set_role(process, Role::Passes { upstream, why });
             return None;
         }
-        let (_, kept) = self.outgoing.caches.of(&upstream)?;
-        let directives = kept.cache.rules().directives;
-        let (fields, now) = (&exchange.request.head.fields, self.outgoing.caches.now());
-        match self.outgoing.caches.fetches.join(
-            &CacheQuery { key: &key, fields, now },
-            directives,
-            process,
-        ) {
+        let fields = &exchange.request.head.fields;
+        match self.outgoing.caches.join(&upstream, &key, fields, process)? {
             Join::Lead => self.lead(upstream, (key, validated), Sharing::Shared, exchange, context),
             Join::Alone => self.lead(upstream, (key, validated), Sharing::Alone, exchange, context),
             Join::Read(fetch)
@@ -252,9 +223,7 @@ impl Site {
             }
             Join::Read(fetch) => {
                 exchange.place.pass_on();
-                if let Some((_, kept)) = self.outgoing.caches.of(&upstream) {
-                    kept.cache.note_collapsed();
-                }
+                self.outgoing.caches.note_collapsed(&upstream);
                 let role = Role::Reads { fetch, sent: 0, why, share: Share::Another };
                 self.outgoing.caches.set_role(process, role);
                 Some(self.read_fetch(process, Some(route), exchange, context))
@@ -262,15 +231,7 @@ impl Site {
             Join::Wait(fetch) => {
                 exchange.place.pass_on();
                 let now_ns = context.now.monotonic_ns;
-                let wait_ns =
-                    self.outgoing.caches.of(&upstream).map_or(0, |(_, kept)| kept.wait_ns);
-                let (since_ms, due_ns) = waited
-                    .unwrap_or((self.outgoing.caches.now().ms, now_ns.saturating_add(wait_ns)));
-                let role = Role::Waits { upstream, fetch, since_ms, due_ns };
-                match waited {
-                    Some(_) => self.outgoing.caches.set_role(process, role),
-                    None => self.outgoing.caches.wait(process, role),
-                }
+                self.outgoing.caches.wait_for(process, (upstream, fetch), waited, now_ns);
                 Some(Answer::Wait)
             }
         }
@@ -297,15 +258,14 @@ impl Site {
             return None;
         }
         let request = copy_of(exchange.request);
-        let asked = (sharing, self.outgoing.caches.now());
-        let fetch = self.outgoing.caches.fetches.begin(key, request, validated, asked);
+        let fetch = self.outgoing.caches.begin_fetch(key, request, validated, sharing);
         self.outgoing.caches.set_role(context.id, Role::Leads { upstream, fetch, why });
         None
     }
 }
 
 /// The fields of a request.
-fn copy_of(request: &Request<'_>) -> FieldList {
+pub(super) fn copy_of(request: &Request<'_>) -> FieldList {
     let mut copy = FieldList::new();
     for (name, value) in request.head.fields.iter() {
         // It fits, because the head did.

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cache::{AnswerKey, Label, Object};
+use cache::{Label, Object};
 use config::ProxyRoute;
 use config::route::FoundRoute;
 use files::roots::{NamedOpen, OpenWait};
@@ -17,7 +17,6 @@ use crate::message::Message;
 use crate::site::Site;
 use crate::site::exchange::Exchange;
 use crate::site::outgoing::caches::role::{Opening, Role};
-use crate::site::outgoing::caches::told::Told;
 
 /// A body that can be sent.
 pub(super) enum OpenBody {
@@ -44,9 +43,8 @@ impl Site {
         patience: OpenWait,
     ) -> Result<OpenBody, Unopened> {
         let Some(elsewhere) = object.body().elsewhere() else { return Ok(OpenBody::Held) };
-        let (_, kept) = self.outgoing.caches.of(upstream).ok_or(Unopened::Gone)?;
-        let directory = kept.directory.clone().ok_or(Unopened::Gone)?;
-        let root = self.data.cache_root(&directory).ok_or(Unopened::Gone)?;
+        let directory = self.outgoing.caches.directory_of(upstream).ok_or(Unopened::Gone)?;
+        let root = self.data.cache_root(directory).ok_or(Unopened::Gone)?;
         let size = Label::parse(&elsewhere.name).ok_or(Unopened::Gone)?.size;
         match self.files.open_named(root, &elsewhere.name, size, patience) {
             NamedOpen::Ready(file) => Ok(OpenBody::File(file, root)),
@@ -102,27 +100,13 @@ impl Site {
 
     fn go_on_without(
         &mut self,
-        Opening { upstream, key, told, .. }: &Opening,
+        opening: &Opening,
         (found, route): (&FoundRoute<'_>, &ProxyRoute),
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
-        self.forget_hit(upstream, (key, told), exchange);
+        self.outgoing.caches.forget_gone(opening, &exchange.request.head.fields);
         self.outgoing.caches.set_role(context.id, Role::Sought);
         self.look_up(found, route, exchange, context)
-    }
-
-    fn forget_hit(
-        &mut self,
-        upstream: &str,
-        (key, told): (&AnswerKey, &Told),
-        exchange: &Exchange<'_, '_>,
-    ) {
-        if let Some((_, kept)) = self.outgoing.caches.of(upstream) {
-            kept.cache.forget(key, &exchange.request.head.fields);
-            if told.is_hit() {
-                kept.cache.discount_hit();
-            }
-        }
     }
 }

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use cache::{CacheOutcome, FetchId, ForwardReason, Selection};
-use config::{CacheReport, ProxyRoute};
+use config::ProxyRoute;
 use http::{Answer, AnswerContext, Status};
 use runtime::slots::ProcessId;
 
@@ -60,12 +60,7 @@ impl Site {
         if let Some((fill, _)) = self.outgoing.caches.filling(fetch) {
             fill.note_sent(process, sent);
         }
-        self.outgoing.caches.pump(
-            fetch,
-            self.outgoing.client.exchanges(),
-            &mut self.outgoing.proxies,
-            now_ns,
-        );
+        self.outgoing.pump(fetch, now_ns);
         let was_begun = exchange.reply.is_begun();
         if !was_begun {
             match self.begin_reading(fetch, (why, share), route, exchange) {
@@ -97,15 +92,14 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
     ) -> Begun {
         let now = self.outgoing.caches.now();
-        let key = self.outgoing.caches.fetches.get(fetch).map(|fetched| fetched.key.clone());
+        let key = self.outgoing.caches.key_of(fetch).cloned();
         let Some((fill, _)) = self.outgoing.caches.filling(fetch) else { return Begun::Cut };
         if fill.progress() == Progress::Cut {
             return Begun::Cut;
         }
         let (object, length) = (Rc::clone(fill.object()), fill.length());
         let upstream: Rc<str> = fill.upstream().into();
-        let report =
-            self.outgoing.caches.of(&upstream).map_or(CacheReport::Off, |(_, kept)| kept.report);
+        let report = self.outgoing.caches.report_of(&upstream);
         let (is_stored, is_collapsed) = (share == Share::Own, share == Share::Another);
         let outcome = CacheOutcome::Forwarded { why, status: None, is_stored, is_collapsed };
         let told = match key {

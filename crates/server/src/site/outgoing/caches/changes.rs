@@ -5,7 +5,7 @@
 use cache::AnswerKey;
 use client::{Client, ResponseHead};
 
-use super::desk::Caches;
+use super::Caches;
 use crate::cache_order::CacheOrder;
 use crate::site::outgoing::proxy::Proxies;
 
@@ -14,8 +14,8 @@ impl Caches {
     pub(crate) fn obey(&mut self, order: &CacheOrder, client: &mut Client, proxies: &mut Proxies) {
         let called = match order {
             CacheOrder::Purge(pattern) => {
-                self.all_mut().for_each(|kept| kept.cache.purge(pattern.clone()));
-                self.disk().purge(pattern);
+                self.by_upstream.values_mut().for_each(|kept| kept.cache.purge(pattern.clone()));
+                self.disk.purge(pattern);
                 self.fetches.spoil(|key| pattern.includes(key))
             }
             CacheOrder::Changed { upstream, uri } => {

@@ -48,43 +48,43 @@ enum Waiting {
     Body(SaveId, Rc<Object>, usize),
 }
 
-/// A question.
+/// A question. Plain data.
 #[derive(Debug)]
-pub(in crate::site) struct Look {
+pub(crate) struct Look {
     /// The upstream.
-    pub(in crate::site) upstream: Rc<str>,
+    pub(crate) upstream: Rc<str>,
     /// The key.
-    pub(in crate::site) key: AnswerKey,
+    pub(crate) key: AnswerKey,
     /// The fields of the request that has asked first.
-    pub(in crate::site) request: FieldList,
+    pub(crate) request: FieldList,
     /// Whether what is found may be used.
-    pub(in crate::site) worth: Worth,
+    pub(crate) worth: Worth,
     /// Requests that wait for it, the one that has asked first.
-    pub(in crate::site) waiters: Vec<ProcessId>,
+    pub(crate) waiters: Vec<ProcessId>,
 }
 
-/// An answer that is being stored.
+/// An answer that is being stored. Plain data.
 #[derive(Debug)]
-pub(in crate::site) struct Save {
+pub(crate) struct Save {
     /// The upstream.
-    pub(in crate::site) upstream: Rc<str>,
+    pub(crate) upstream: Rc<str>,
     /// The other facts about one that is not in memory.
-    pub(in crate::site) long: Option<Box<Long>>,
+    pub(crate) long: Option<Box<Long>>,
 }
 
-/// An answer that is too long for memory.
+/// An answer that is too long for memory. Plain data.
 #[derive(Debug)]
-pub(in crate::site) struct Long {
+pub(crate) struct Long {
     /// Its fetch.
-    pub(in crate::site) fetch: FetchId,
+    pub(crate) fetch: FetchId,
     /// Its key.
-    pub(in crate::site) key: AnswerKey,
+    pub(crate) key: AnswerKey,
     /// The fields of its request.
-    pub(in crate::site) request: FieldList,
+    pub(crate) request: FieldList,
     /// It, without its body.
-    pub(in crate::site) object: Rc<Object>,
+    pub(crate) object: Rc<Object>,
     /// Whether it may be used.
-    pub(in crate::site) worth: Worth,
+    pub(crate) worth: Worth,
 }
 
 impl DiskDesk {

@@ -13,8 +13,8 @@ use runtime::slots::ProcessId;
 use crate::cache_disk::limits::CACHE_DISK_PART;
 use crate::disk_order::SaveId;
 use crate::limits::{CACHE_RESERVE_STEP, CACHE_WINDOW, PROXY_PART_SIZE};
+use crate::site::outgoing::proxy::Place;
 use crate::site::outgoing::proxy::answer_head::length_of;
-use crate::site::outgoing::proxy::carried::Place;
 
 /// The answer.
 #[derive(Debug)]
@@ -30,7 +30,8 @@ pub(in crate::site) struct Fill {
     dropped: usize,
     /// Bytes of the cache that it uses, as long as it holds more than what is only passed on.
     reserved: Reservation,
-    use_of_it: Use,
+    /// Whether it is too long for memory: it is passed on, and perhaps stored on the disk.
+    is_only_passed: bool,
     /// How far the disk has it, if it is stored there.
     saving: Option<Saving>,
     progress: Progress,
@@ -44,15 +45,8 @@ struct Saving {
     sent: usize,
     /// The longest body that is stored.
     most: u64,
-    pace: Pace,
-}
-
-/// Whether the disk takes more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pace {
-    Takes,
-    /// It has not answered for the last part.
-    Writes,
+    /// Whether the disk has not answered for the last part.
+    is_writing: bool,
 }
 
 /// The copy for the disk.
@@ -69,14 +63,6 @@ struct Reader {
     sent: usize,
 }
 
-/// Whether it will be stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Use {
-    Stored,
-    /// It is too long for memory: it is passed on, and perhaps stored on the disk.
-    Passed,
-}
-
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::site) enum Progress {
@@ -86,11 +72,11 @@ pub(in crate::site) enum Progress {
     Cut,
 }
 
-/// Where it comes from.
+/// Where it comes from. Plain data.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::site) struct Source {
-    pub(in crate::site) exchange: ExchangeId,
-    pub(in crate::site) place: Place,
+pub(crate) struct Source {
+    pub(crate) exchange: ExchangeId,
+    pub(crate) place: Place,
 }
 
 impl Fill {
@@ -109,7 +95,7 @@ impl Fill {
             body: Vec::new(),
             dropped: 0,
             reserved,
-            use_of_it: Use::Stored,
+            is_only_passed: false,
             saving: None,
             progress: Progress::Arriving,
             readers: Vec::new(),
@@ -150,9 +136,9 @@ impl Fill {
     ) -> Option<Rc<Object>> {
         self.progress = progress;
         if cache.is_none() {
-            self.use_of_it = Use::Passed;
+            self.is_only_passed = true;
         }
-        if progress != Progress::Whole || self.use_of_it != Use::Stored {
+        if progress != Progress::Whole || self.is_only_passed {
             return None;
         }
         let body = std::mem::take(&mut self.body);
@@ -167,7 +153,7 @@ impl Fill {
 
     /// It is stored on the disk from now on, if it has no more bytes than these.
     pub(in crate::site) fn begin_saving(&mut self, save: SaveId, most: u64) {
-        self.saving = Some(Saving { save, sent: self.dropped, most, pace: Pace::Takes });
+        self.saving = Some(Saving { save, sent: self.dropped, most, is_writing: false });
     }
 
     /// Whether it is being stored on the disk.
@@ -185,7 +171,7 @@ impl Fill {
     /// The disk has what it was given.
     pub(in crate::site) fn note_written(&mut self) {
         if let Some(saving) = &mut self.saving {
-            saving.pace = Pace::Takes;
+            saving.is_writing = false;
         }
     }
 
@@ -198,7 +184,7 @@ impl Fill {
             self.end_saving();
             return Some(ForDisk::Abort(save));
         }
-        if saving.pace == Pace::Writes {
+        if saving.is_writing {
             return None;
         }
         let rest = self.body.get(saving.sent.saturating_sub(self.dropped)..).unwrap_or_default();
@@ -206,7 +192,7 @@ impl Fill {
         if part.is_empty() && progress == Progress::Arriving {
             return None;
         }
-        saving.pace = Pace::Writes;
+        saving.is_writing = true;
         saving.sent += part.len();
         self.drop_sent();
         // The answer to the end is that it is stored.
@@ -215,7 +201,7 @@ impl Fill {
 
     /// Whether it is too long to be stored in memory.
     pub(in crate::site) fn is_only_passed(&self) -> bool {
-        self.use_of_it == Use::Passed
+        self.is_only_passed
     }
 
     /// Those that read it.
@@ -257,7 +243,7 @@ impl Fill {
 
     fn bytes(&self) -> &[u8] {
         match self.progress {
-            Progress::Whole if self.use_of_it == Use::Stored => self.object.body(),
+            Progress::Whole if !self.is_only_passed => self.object.body(),
             _ => &self.body,
         }
     }
@@ -273,7 +259,7 @@ impl Fill {
 
     /// Gives up what all have to whom it is passed on.
     fn drop_sent(&mut self) {
-        if self.use_of_it == Use::Passed {
+        if self.is_only_passed {
             let least = self.slowest();
             self.body.drain(..least.saturating_sub(self.dropped).min(self.body.len()));
             self.dropped = self.dropped.max(least);
@@ -292,23 +278,22 @@ impl Fill {
 
     /// Bytes that are taken now.
     fn room(&self) -> usize {
-        match self.use_of_it {
-            Use::Stored => PROXY_PART_SIZE,
-            // One reader has nobody to wait for.
-            Use::Passed if self.readers.len() < 2 && self.saving.is_none() => {
-                PROXY_PART_SIZE.saturating_sub(self.body.len())
-            }
-            Use::Passed => CACHE_WINDOW.saturating_sub(self.body.len()),
+        if !self.is_only_passed {
+            return PROXY_PART_SIZE;
         }
+        // One reader has nobody to wait for.
+        let is_alone = self.readers.len() < 2 && self.saving.is_none();
+        let most = if is_alone { PROXY_PART_SIZE } else { CACHE_WINDOW };
+        most.saturating_sub(self.body.len())
     }
 
     fn take(&mut self, bytes: &[u8], cache: Option<&mut Cache>) {
         self.body.extend_from_slice(bytes);
-        if self.use_of_it == Use::Passed {
+        if self.is_only_passed {
             return;
         }
         let Some(cache) = cache else {
-            self.use_of_it = Use::Passed;
+            self.is_only_passed = true;
             return;
         };
         let most = cache.rules().object;
@@ -319,7 +304,7 @@ impl Fill {
         }
         if !fits {
             // The bytes that are held stay reserved until the readers have them.
-            self.use_of_it = Use::Passed;
+            self.is_only_passed = true;
         }
     }
 }

@@ -9,8 +9,8 @@ use client::{Client, ExchangeFailure, ResponseHead};
 use proxy::RequestOutcome;
 use runtime::slots::ProcessId;
 
-use super::desk::{Caches, Run};
 use super::fill::{Fill, Progress, Source};
+use super::{Caches, Run};
 use crate::site::outgoing::proxy::Proxies;
 
 impl Caches {
@@ -111,7 +111,7 @@ impl Caches {
         let is_over = fill.progress() != Progress::Arriving && !fill.is_saving();
         if fill.is_saving() {
             // It may have been the slowest: then there is room for more, which only the disk reads.
-            self.stir(fetch);
+            self.stirred.push(fetch);
         }
         let Some((fill, _)) = self.filling(fetch) else { return };
         if fill.readers().is_empty() && is_over {
@@ -124,7 +124,7 @@ impl Caches {
     /// Drops every answer without a reader.
     pub(super) fn drop_unread(&mut self, client: &mut Client, proxies: &mut Proxies) {
         let is_draining = self.is_draining();
-        for (exchange, fetch) in self.running() {
+        for (exchange, fetch) in self.by_exchange.clone() {
             match self.run_of(fetch) {
                 Some(Run::Fills(_)) => self.drop_if_unread(fetch, client, proxies),
                 Some(Run::Asked { place, .. }) if is_draining => {
@@ -171,7 +171,6 @@ impl Caches {
         proxies.give_up(source.place);
         self.end_exchange(source.exchange);
         self.end_run(fetch);
-        let waiters = self.fetches.end(fetch).map(|fetched| fetched.waiters);
-        self.call(waiters.unwrap_or_default());
+        self.end_fetch(fetch);
     }
 }

@@ -13,10 +13,10 @@ use client::Client;
 use http::FieldList;
 use runtime::slots::ProcessId;
 
-use super::desk::{Caches, Kept};
 use super::disk_desk::{DiskDesk, Long, Look, Save};
 use super::fill::{ForDisk, Progress};
 use super::role::Role;
+use super::{Caches, Kept};
 use crate::disk_order::{DiskAnswer, DiskFound, DiskOrder, Loss, SaveId};
 use crate::site::outgoing::proxy::Proxies;
 
@@ -79,11 +79,6 @@ impl Caches {
         true
     }
 
-    /// A request does not wait for the disk any longer.
-    pub(in crate::site) fn leave_look(&mut self, look: u64, process: ProcessId) {
-        self.disk().leave(look, process);
-    }
-
     /// The disks have answered.
     pub(crate) fn hear_disk(
         &mut self,
@@ -92,11 +87,11 @@ impl Caches {
         proxies: &mut Proxies,
         now_ns: u64,
     ) {
-        for answer in self.disk().take(answers) {
+        for answer in self.disk.take(answers) {
             match answer {
                 DiskAnswer::Looked(look, found) => self.hear_look(look, found),
                 DiskAnswer::Written(save) => {
-                    let long = self.disk().saved(save).and_then(|save| save.long.as_ref());
+                    let long = self.disk.saved(save).and_then(|save| save.long.as_ref());
                     let fetch = long.map(|long| long.fetch);
                     let Some(fetch) = fetch else { continue };
                     if let Some((fill, _)) = self.filling(fetch) {
@@ -105,7 +100,7 @@ impl Caches {
                     self.pump(fetch, client, proxies, now_ns);
                 }
                 DiskAnswer::Kept(save, elsewhere) => {
-                    let Some(Save { upstream, long }) = self.disk().end_save(save) else {
+                    let Some(Save { upstream, long }) = self.disk.end_save(save) else {
                         continue;
                     };
                     let Some((_, kept)) = self.of(&upstream) else { continue };
@@ -116,7 +111,7 @@ impl Caches {
                     }
                 }
                 DiskAnswer::Lost(save, loss) => {
-                    let Some(Save { upstream, long }) = self.disk().end_save(save) else {
+                    let Some(Save { upstream, long }) = self.disk.end_save(save) else {
                         continue;
                     };
                     if let (Some((_, kept)), Loss::Failed) = (self.of(&upstream), loss) {
@@ -133,8 +128,7 @@ impl Caches {
 
     fn hear_look(&mut self, look: u64, found: DiskFound) {
         let now = self.now();
-        let Some(Look { upstream, key, request, worth, waiters }) = self.disk().end_look(look)
-        else {
+        let Some(Look { upstream, key, request, worth, waiters }) = self.disk.end_look(look) else {
             return;
         };
         let is_other = matches!(found, DiskFound::OtherVariants);

@@ -29,13 +29,13 @@ pub(in crate::site) enum Role {
     Changes { upstream: Rc<str>, keys: Vec<AnswerKey> },
 }
 
-/// A stored answer that a client gets once its body can be opened.
+/// A stored answer that a client gets once its body can be opened. Plain data.
 #[derive(Clone, Debug)]
-pub(in crate::site) struct Opening {
-    pub(in crate::site) upstream: Rc<str>,
-    pub(in crate::site) key: AnswerKey,
-    pub(in crate::site) object: Rc<Object>,
-    pub(in crate::site) told: Told,
+pub(crate) struct Opening {
+    pub(crate) upstream: Rc<str>,
+    pub(crate) key: AnswerKey,
+    pub(crate) object: Rc<Object>,
+    pub(crate) told: Told,
 }
 
 /// Whether a request has the fetch of another one.

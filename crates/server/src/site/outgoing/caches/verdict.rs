@@ -8,17 +8,17 @@ use cache::{AnswerKey, Cache, FetchId, NotStored, Object, StorageTerms, Worth, j
 use client::ResponseHead;
 use runtime::slots::ProcessId;
 
-use super::desk::Caches;
+use super::Caches;
 use super::role::Role;
 use crate::limits::CACHE_RESERVE_STEP;
 use crate::site::outgoing::proxy::answer_head::length_of;
 
-/// An answer that is asked for so that it can be stored.
+/// An answer that is asked for so that it can be stored. Plain data.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::site) struct Wanted<'a> {
-    pub(in crate::site) key: &'a AnswerKey,
+pub(crate) struct Wanted<'a> {
+    pub(crate) key: &'a AnswerKey,
     /// The stored answer that the server is asked about.
-    pub(in crate::site) validated: Option<&'a Object>,
+    pub(crate) validated: Option<&'a Object>,
 }
 
 /// The meaning of the head of an answer to a fetch.

@@ -30,7 +30,7 @@ impl Site {
         let handed_on =
             handed_on.ok_or_else(|| "a field that it sets for the server is not UTF-8".to_owned());
         let checked = handed_on.and_then(|handed_on| {
-            let name = &handed_on.route.upstream;
+            let name = &handed_on.route().upstream;
             let is_it = |upstream: &config::UpstreamSettings| upstream.name == *name;
             if !self.data.config.upstreams.iter().any(is_it) {
                 return Err(format!("there is no [[upstream]] with the name \"{name}\""));

@@ -19,8 +19,9 @@ use crate::message::Message;
 use crate::site::Site;
 use crate::site::exchange::{Exchange, try_again_soon};
 use crate::site::outgoing::cached::{self, Headed};
+use crate::site::outgoing::proxy::Carried;
 use crate::site::outgoing::proxy::answer_head::{self, interim_fields};
-use crate::site::outgoing::proxy::carried::{Carried, Idempotence, Parcel, Refused, Stage};
+use crate::site::outgoing::proxy::carried::{Idempotence, Parcel, Refused, Stage};
 use crate::site::outgoing::proxy::failing::{Answered, Then};
 use crate::site::outgoing::proxy::introduction;
 use crate::site::outgoing::proxy::request_head::{head_of, target_of_request};
@@ -57,8 +58,8 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         match exchange.place.handed_on() {
-            Some(handed_on) => exchange.with_headers(&handed_on.headers, |exchange| {
-                self.answer_by_server(found, Some(&handed_on.route), exchange, context)
+            Some(handed_on) => exchange.with_headers(handed_on.headers(), |exchange| {
+                self.answer_by_server(found, Some(handed_on.route()), exchange, context)
             }),
             None => {
                 let route = match found.action {
@@ -129,13 +130,11 @@ impl Site {
         exchange: &Exchange<'_, '_>,
         now_ns: u64,
     ) -> Stage {
-        let (_, Some(carried)) = self.outgoing.proxies.parts(process) else {
-            return Stage::Refused(Refused::Failed);
+        let parcel = match self.outgoing.proxies.stage_of(process) {
+            Some((Stage::InLine, parcel)) => parcel,
+            Some((stage, _)) => return stage,
+            None => return Stage::Refused(Refused::Failed),
         };
-        if carried.stage != Stage::InLine {
-            return carried.stage;
-        }
-        let parcel = carried.upload.as_ref().map(|upload| upload.parcel.clone());
         let wanted = self.outgoing.caches.wanted(process);
         let make = || match (parcel, route) {
             (Some(parcel), _) => Ok(parcel),
@@ -166,11 +165,9 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         now_ns: u64,
     ) -> Step {
-        let (_, Some(carried)) = self.outgoing.proxies.parts(process) else {
+        let Some((id, mut early)) = self.outgoing.proxies.take_early(process) else {
             return Step::Refuse(Refused::Failed);
         };
-        let Some(id) = carried.exchange else { return Step::Refuse(Refused::Failed) };
-        let mut early = std::mem::take(&mut carried.early);
         let trailers = FieldList::new();
         let mut passing = Passing { route, id, room: PROXY_PART_SIZE, trailers };
         let was_begun = exchange.reply.is_begun();
@@ -315,10 +312,14 @@ impl Site {
     }
 
     /// A request has its answer, or will have none of a server.
-    fn end_proxied(&mut self, process: ProcessId, exchange: &mut Exchange<'_, '_>, now_ns: u64) {
+    pub(in crate::site) fn end_proxied(
+        &mut self,
+        process: ProcessId,
+        exchange: &mut Exchange<'_, '_>,
+        now_ns: u64,
+    ) {
         self.note_passed_on(process, exchange, now_ns);
-        let place = self.outgoing.proxies.remove(process).and_then(|carried| carried.place);
-        if let Some(place) = place {
+        if let Some(place) = self.outgoing.proxies.remove(process) {
             self.outgoing.proxies.end(place, now_ns);
         }
     }

@@ -100,13 +100,14 @@ impl Site {
         context: &AnswerContext<'_, Message>,
     ) -> Result<Option<Rc<FieldList>>, Refused> {
         let (process, now_ns) = (context.id, context.now.monotonic_ns);
-        let (_, carried) = self.outgoing.proxies.parts(process);
-        let head = carried.and_then(|carried| carried.early.pop_front()).ok_or(Refused::Failed)?;
+        let early = self.outgoing.proxies.take_early(process);
+        let (id, mut early) = early.ok_or(Refused::Failed)?;
+        let head = early.pop_front().ok_or(Refused::Failed)?;
         let told = (head.status, request);
         self.outgoing.proxies.note_head(process, told, self.outgoing.client.exchanges(), now_ns);
-        let carried = self.outgoing.proxies.remove(process).ok_or(Refused::Failed)?;
-        carried.exchange.into_iter().for_each(|id| self.drop_answer(id, now_ns));
-        carried.place.into_iter().for_each(|place| self.outgoing.proxies.end(place, now_ns));
+        let place = self.outgoing.proxies.remove(process);
+        self.drop_answer(id, now_ns);
+        place.into_iter().for_each(|place| self.outgoing.proxies.end(place, now_ns));
         if asked.copy.is_empty() {
             return Ok(None);
         }

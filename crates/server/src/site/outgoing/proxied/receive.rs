@@ -14,9 +14,8 @@ use wire::http::head::Framing;
 use crate::message::Message;
 use crate::site::Site;
 use crate::site::head_judgement::HeadJudgement;
-use crate::site::outgoing::proxy::carried::{
-    Carried, Idempotence, Parcel, Progress, Refused, Stage, Upload,
-};
+use crate::site::outgoing::proxy::Carried;
+use crate::site::outgoing::proxy::carried::{Idempotence, Parcel};
 use crate::site::outgoing::proxy::introduction;
 use crate::site::outgoing::proxy::request_head::{head_of, target_of_request};
 use crate::site::route::Kept;
@@ -68,14 +67,10 @@ impl Site {
         let now_ns = context.now.monotonic_ns;
         let idempotence = Idempotence::of(request.method());
         let client = introduction::client_of(request, &self.data);
-        let mut carried = Carried::of(wish, client, idempotence, now_ns);
-        if let Ok(head) = head {
-            let (method, body) = (request.method().as_str(), OutgoingBody::Streamed(length));
-            let parcel = Parcel { method, head, body, upgrade: None };
-            carried.upload = Some(Box::new(Upload::new(parcel, &request.head.fields)));
-        } else {
-            carried.stage = Stage::Refused(Refused::Request);
-        }
+        let (method, body) = (request.method().as_str(), OutgoingBody::Streamed(length));
+        let parcel = head.map(|head| Parcel { method, head, body, upgrade: None });
+        let carried = Carried::of(wish, client, idempotence, now_ns);
+        let carried = carried.with_body(parcel, &request.head.fields);
         self.outgoing.proxies.insert(context.id, carried);
         let stage =
             self.outgoing.proxies.send_upload(context.id, self.outgoing.client.exchanges(), now_ns);
@@ -94,11 +89,8 @@ impl Site {
             self.outgoing.client.exchanges(),
             context.now.monotonic_ns,
         );
-        if let (Intake::Enough, (_, Some(carried))) =
-            (intake, self.outgoing.proxies.parts(context.id))
-            && let Some(upload) = &mut carried.upload
-        {
-            upload.progress = Progress::Cut;
+        if intake == Intake::Enough {
+            self.outgoing.proxies.cut_upload(context.id);
         }
         intake
     }

@@ -13,15 +13,15 @@ use crate::site::exchange::Exchange;
 /// Fields that a client needs to make sense of a status (RFC 9110 sections 10.2.1, 10.2.3 and 11.6.1).
 const KEPT_OF_ERROR: [&str; 3] = ["allow", "retry-after", "www-authenticate"];
 
-/// The head of an answer as a client gets it.
-pub(in crate::site) struct Written<'h> {
-    pub(in crate::site) status: Status,
+/// The head of an answer as a client gets it. Plain data.
+pub(crate) struct Written<'h> {
+    pub(crate) status: Status,
     /// Of the body; `None`: it is not known.
-    pub(in crate::site) length: Option<u64>,
+    pub(crate) length: Option<u64>,
     /// The fields of the server.
-    pub(in crate::site) fields: Fields<'h, 'h>,
+    pub(crate) fields: Fields<'h, 'h>,
     /// Fields of this server.
-    pub(in crate::site) added: &'h [(&'h str, &'h [u8])],
+    pub(crate) added: &'h [(&'h str, &'h [u8])],
 }
 
 /// Writes the head of a server, with fields of this one.

@@ -5,43 +5,15 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-use client::{ExchangeId, HeadWriter, OutgoingBody, ResponseHead};
+use client::{ExchangeFailure, ExchangeId, HeadWriter, OutgoingBody};
 use http::{FieldList, Fields, Method};
 use proxy::{RequestOutcome, ServerIndex, ServerPreference};
 use wire::proxy::ProxiedClient;
 
 use super::hop::names;
 use super::upstreams::UpstreamId;
+use super::{Carried, Place};
 use crate::limits::PROXY_REPLAY_SIZE;
-
-/// A request that a server of an upstream answers.
-#[derive(Debug)]
-pub(in crate::site) struct Carried {
-    /// `None`: a reload has removed it.
-    pub(in crate::site) upstream: Option<UpstreamId>,
-    pub(in crate::site) wish: ServerPreference,
-    /// The client.
-    pub(in crate::site) client: ProxiedClient,
-    /// Servers that have failed it, in this order.
-    pub(in crate::site) met: Vec<ServerIndex>,
-    /// How many times it was sent again.
-    pub(in crate::site) repeats: u64,
-    /// When it came.
-    pub(in crate::site) began_ns: u64,
-    /// The server at which it has a place.
-    pub(in crate::site) place: Option<Place>,
-    pub(in crate::site) exchange: Option<ExchangeId>,
-    pub(in crate::site) stage: Stage,
-    /// The question whether it may pass, if that is asked here and it does not go on itself.
-    pub(in crate::site) question: Option<Box<Parcel>>,
-    /// Its body; `None`: it has none.
-    pub(in crate::site) upload: Option<Box<Upload>>,
-    /// Heads of an answer that came before the end of the body and were not passed on yet.
-    pub(in crate::site) early: VecDeque<ResponseHead>,
-    pub(in crate::site) idempotence: Idempotence,
-    /// The failure at the last server, if there was one.
-    pub(in crate::site) failed: Option<Refused>,
-}
 
 /// Whether a request does no harm twice (RFC 9110 section 9.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,31 +31,6 @@ impl Idempotence {
             Method::Post | Method::Patch => Self::No,
         }
     }
-}
-
-/// A place at a server.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::site) struct Place {
-    pub(in crate::site) upstream: UpstreamId,
-    pub(in crate::site) server: ServerIndex,
-    /// When the request got it.
-    pub(in crate::site) since_ns: u64,
-    /// How long the first byte of the answer took since the request was sent, once it is there.
-    pub(in crate::site) first_byte_ns: Option<u64>,
-    /// How long it took until the head of the answer was there.
-    pub(in crate::site) answered_ns: Option<u64>,
-    /// How long the connection took.
-    pub(in crate::site) connect_ns: Option<u64>,
-    /// The status of the answer.
-    pub(in crate::site) status: Option<u16>,
-    pub(in crate::site) judged: Judged,
-}
-
-/// Whether the health of a server knows of an answer that counts as a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::site) enum Judged {
-    No,
-    Failed,
 }
 
 /// How far a request is.
@@ -112,24 +59,24 @@ pub(in crate::site) enum Refused {
     Request,
 }
 
-/// The request as any server of the upstream gets it.
+/// The request as any server of the upstream gets it. Plain data.
 #[derive(Clone, Debug)]
-pub(in crate::site) struct Parcel {
-    pub(in crate::site) method: &'static str,
-    pub(in crate::site) head: HeadWriter,
-    pub(in crate::site) body: OutgoingBody,
-    pub(in crate::site) upgrade: Option<String>,
+pub(crate) struct Parcel {
+    pub(crate) method: &'static str,
+    pub(crate) head: HeadWriter,
+    pub(crate) body: OutgoingBody,
+    pub(crate) upgrade: Option<String>,
 }
 
 /// The body of a request while it arrives.
 #[derive(Debug)]
 pub(in crate::site) struct Upload {
-    pub(in crate::site) parcel: Parcel,
+    parcel: Parcel,
     /// Bytes that have arrived and that the exchange has not taken.
     rest: Vec<u8>,
     /// Everything that has arrived, for another server; `None` once it is too much.
     replay: Option<Vec<u8>>,
-    pub(in crate::site) progress: Progress,
+    progress: Progress,
     /// The values of `Connection` of the request.
     connection: Box<[u8]>,
     /// The fields behind it, for any server.
@@ -138,7 +85,7 @@ pub(in crate::site) struct Upload {
 
 /// How much of a body has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::site) enum Progress {
+enum Progress {
     Arriving,
     /// All of it.
     Over,
@@ -155,6 +102,21 @@ impl Upload {
             false => Box::default(),
         };
         Self { parcel, rest, replay, progress, connection, trailers: FieldList::new() }
+    }
+
+    /// The request that it belongs to.
+    pub(super) fn parcel(&self) -> Parcel {
+        self.parcel.clone()
+    }
+
+    /// The rest will not be read.
+    pub(super) fn cut(&mut self) {
+        self.progress = Progress::Cut;
+    }
+
+    /// Whether all of it has arrived.
+    pub(super) fn is_over(&self) -> bool {
+        self.progress == Progress::Over
     }
 
     /// All of it has arrived, and these fields behind it. Those that are for one connection are not passed on (RFC
@@ -186,16 +148,16 @@ impl Upload {
         }
     }
 
-    /// Hands on what has arrived, and keeps what is not taken.
-    pub(in crate::site) fn hand_on(&mut self, take: impl FnOnce(&[u8]) -> usize) -> Handed {
+    /// Hands on what has arrived, and keeps what is not taken. Returns whether that is nothing.
+    pub(in crate::site) fn hand_on(&mut self, take: impl FnOnce(&[u8]) -> usize) -> bool {
         let taken = take(&self.rest).min(self.rest.len());
         if taken == self.rest.len() {
             // An upload may be slow, so an empty buffer keeps no memory.
             self.rest = Vec::new();
-            return Handed::All;
+            return true;
         }
         self.rest.drain(..taken);
-        Handed::Part
+        false
     }
 
     /// Begins again, for another server. `false`: what has arrived is no longer there.
@@ -215,13 +177,6 @@ impl Upload {
         let replayed = self.replay.as_ref().map_or(0, Vec::capacity);
         self.rest.capacity() + replayed + self.connection.len() + self.trailers.cost()
     }
-}
-
-/// Whether everything was handed on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::site) enum Handed {
-    All,
-    Part,
 }
 
 impl Carried {
@@ -250,6 +205,36 @@ impl Carried {
             failed: None,
         }
     }
+
+    /// The same, whose body begins to arrive behind these fields. It is refused if it could not be made.
+    pub(in crate::site) fn with_body(
+        mut self,
+        parcel: Result<Parcel, ExchangeFailure>,
+        fields: &Fields<'_, '_>,
+    ) -> Self {
+        match parcel {
+            Ok(parcel) => self.upload = Some(Box::new(Upload::new(parcel, fields))),
+            Err(_) => self.stage = Stage::Refused(Refused::Request),
+        }
+        self
+    }
+
+    pub(super) fn refuse(&mut self, why: Refused) -> Stage {
+        self.stage = Stage::Refused(why);
+        self.stage
+    }
+
+    /// Its exchange is over, and its place at the server is given back.
+    pub(super) fn leave_server(&mut self) -> Option<Place> {
+        self.exchange = None;
+        self.place.take()
+    }
+
+    /// Whether a server has begun to answer.
+    pub(super) fn is_answered(&self) -> bool {
+        self.early.back().is_some_and(|head| head.status >= 200)
+            || self.place.is_some_and(|place| place.first_byte_ns.is_some())
+    }
 }
 
 impl Place {
@@ -263,34 +248,26 @@ impl Place {
             answered_ns: None,
             connect_ns: None,
             status: None,
-            judged: Judged::No,
+            has_failed: false,
         }
     }
 
     /// The verdict of the answer on the server, now that it has ended.
     pub(in crate::site) fn outcome(&self) -> RequestOutcome {
-        match (self.judged, self.first_byte_ns) {
-            (Judged::Failed, _) => RequestOutcome::Failed,
-            (Judged::No, Some(first_byte_ns)) => RequestOutcome::Answered { first_byte_ns },
-            (Judged::No, None) => RequestOutcome::Abandoned,
+        match (self.has_failed, self.first_byte_ns) {
+            (true, _) => RequestOutcome::Failed,
+            (false, Some(first_byte_ns)) => RequestOutcome::Answered { first_byte_ns },
+            (false, None) => RequestOutcome::Abandoned,
         }
     }
 }
 
-impl Carried {
-    /// Whether a server has begun to answer.
-    pub(in crate::site) fn is_answered(&self) -> bool {
-        self.early.back().is_some_and(|head| head.status >= 200)
-            || self.place.is_some_and(|place| place.first_byte_ns.is_some())
-    }
-}
-
-/// A connection that has changed to another protocol, between a client and a server.
+/// A connection that has changed to another protocol, between a client and a server. Plain data.
 #[derive(Debug)]
 pub(crate) struct Tunnelled {
     /// The exchange with the server.
     pub(crate) exchange: ExchangeId,
     /// The address of the client.
     pub(crate) client: IpAddr,
-    pub(in crate::site) place: Place,
+    pub(crate) place: Place,
 }

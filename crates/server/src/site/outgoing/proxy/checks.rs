@@ -12,8 +12,8 @@ use proxy::{HealthCheck, ServerIndex};
 use runtime::clock::nanoseconds;
 use wire::proxy::ProxiedClient;
 
-use super::introduction;
-use super::upstreams::{Live, UpstreamId};
+use super::upstreams::UpstreamId;
+use super::{Live, introduction};
 use crate::limits::PROXY_CHECK_BODY;
 
 /// The checks that run.

@@ -2,18 +2,21 @@
 //!
 //! Owns the table of them, and who is to be run at the end of a turn. Never answers.
 
+use std::collections::VecDeque;
+
 use ahash::HashMap;
-use client::{Client, ExchangeId};
+use client::{Client, ExchangeId, ResponseHead};
 use config::ProxiedBodies;
 use http::{ProxiedNotes, Request};
 use proxy::{RequestOutcome, ServerPreference};
 use runtime::service::{SchedulerCommand, ServiceContext};
 use runtime::slots::ProcessId;
 
-use super::carried::{Carried, Judged, Place, Stage, Tunnelled};
+use super::carried::{Parcel, Stage, Tunnelled};
 use super::checks::Checks;
 use super::sticky;
-use super::upstreams::{Live, UpstreamId, Upstreams};
+use super::upstreams::{UpstreamId, Upstreams};
+use super::{Carried, Live, Place};
 use crate::message::Message;
 use crate::site_data::SiteData;
 use crate::upstream_report::{UpstreamOrder, UpstreamReport};
@@ -79,15 +82,12 @@ impl Proxies {
     }
 
     /// The upstreams, and the request of a process.
-    pub(in crate::site) fn parts(
-        &mut self,
-        process: ProcessId,
-    ) -> (&mut Upstreams, Option<&mut Carried>) {
+    pub(super) fn parts(&mut self, process: ProcessId) -> (&mut Upstreams, Option<&mut Carried>) {
         (&mut self.upstreams, self.underway.get_mut(&process).map(|carried| &mut **carried))
     }
 
     /// An upstream, unless it was removed meanwhile.
-    pub(in crate::site) fn upstream_mut(&mut self, id: UpstreamId) -> Option<&mut Live> {
+    pub(super) fn upstream_mut(&mut self, id: UpstreamId) -> Option<&mut Live> {
         self.upstreams.get_mut(id)
     }
 
@@ -118,6 +118,40 @@ impl Proxies {
         matches!(self.parts(process), (_, Some(carried)) if carried.stage == Stage::Sent)
     }
 
+    /// How far a request is; while it waits for a server, with what that gets if its body arrives meanwhile.
+    pub(in crate::site) fn stage_of(&self, process: ProcessId) -> Option<(Stage, Option<Parcel>)> {
+        let carried = self.get(process)?;
+        let upload = carried.upload.as_ref().filter(|_| carried.stage == Stage::InLine);
+        Some((carried.stage, upload.map(|upload| upload.parcel())))
+    }
+
+    /// The exchange of a request with its server, and the heads that came from there before the end of the body.
+    pub(in crate::site) fn take_early(
+        &mut self,
+        process: ProcessId,
+    ) -> Option<(ExchangeId, VecDeque<ResponseHead>)> {
+        let carried = self.underway.get_mut(&process)?;
+        Some((carried.exchange?, std::mem::take(&mut carried.early)))
+    }
+
+    /// The answer of a server is of no use, and the request goes to a server again.
+    pub(in crate::site) fn recall(&mut self, process: ProcessId, now_ns: u64) {
+        self.begin_again(process);
+        let (_, carried) = self.parts(process);
+        if let Some(place) = carried.and_then(Carried::leave_server) {
+            self.end(place, now_ns);
+        }
+    }
+
+    /// The head of the answer to a request that belongs to no process is there.
+    pub(in crate::site) fn note_head_apart(&mut self, place: &mut Place, now_ns: u64) {
+        if let Some(live) = self.upstreams.get_mut(place.upstream) {
+            let first_byte_ns = now_ns.saturating_sub(place.since_ns);
+            place.first_byte_ns = Some(first_byte_ns);
+            live.servers.on_head(place.server, first_byte_ns, now_ns);
+        }
+    }
+
     /// The head of an answer is there. Returns the cookie for a client that has to stay at the server.
     pub(in crate::site) fn note_head(
         &mut self,
@@ -141,7 +175,7 @@ impl Proxies {
         if is_first {
             live.time(now_ns.saturating_sub(place.since_ns));
         }
-        if place.judged == Judged::No {
+        if !place.has_failed {
             live.servers.on_head(place.server, first_byte_ns, now_ns);
         }
         let name = live.config().sticky.as_ref()?;
@@ -151,9 +185,9 @@ impl Proxies {
         Some(sticky::field_of(name, live.identity(place.server)?, request))
     }
 
-    /// Removes the request of a process, which has its answer.
-    pub(in crate::site) fn remove(&mut self, process: ProcessId) -> Option<Box<Carried>> {
-        self.underway.remove(&process)
+    /// Removes the request of a process, which has its answer. Returns its place.
+    pub(in crate::site) fn remove(&mut self, process: ProcessId) -> Option<Place> {
+        self.underway.remove(&process)?.place
     }
 
     /// How the request of a process went, for the access log. `ended_ns`: when its answer had ended; `None`: with the
@@ -193,7 +227,7 @@ impl Proxies {
 
     /// The process of a request has ended, or the request was answered otherwise.
     pub(crate) fn forget(&mut self, process: ProcessId, client: &mut Client) {
-        let Some(carried) = self.remove(process) else { return };
+        let Some(carried) = self.underway.remove(&process) else { return };
         if let Some(exchange) = carried.exchange {
             client.cancel(exchange);
         }

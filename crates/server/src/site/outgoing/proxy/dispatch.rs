@@ -2,14 +2,18 @@
 //!
 //! Owns the step from a choice to an exchange, the first time and each time that it is sent again.
 
-use client::{Client, ExchangeFailure, Forward, Requester};
-use proxy::{RequestOutcome, ServerChoice};
+use std::time::Duration;
+
+use client::{Client, Deadlines, ExchangeFailure, ExchangeId, Forward, Requester};
+use proxy::{RequestOutcome, ServerChoice, ServerIndex, ServerPreference};
 use runtime::slots::ProcessId;
 use runtime::trace;
+use wire::proxy::ProxiedClient;
 
-use super::carried::{Carried, Handed, Parcel, Place, Progress, Refused, Stage};
+use super::carried::{Parcel, Refused, Stage};
 use super::desk::Proxies;
-use super::introduction;
+use super::upstreams::UpstreamId;
+use super::{Carried, Live, Place, introduction};
 use crate::site::traced;
 
 impl Proxies {
@@ -25,39 +29,27 @@ impl Proxies {
             return Stage::Refused(Refused::Busy);
         };
         let upstream = carried.upstream.and_then(|id| Some((id, upstreams.get_mut(id)?)));
-        let Some((upstream, live)) = upstream else {
-            carried.stage = Stage::Refused(Refused::Busy);
-            return carried.stage;
-        };
+        let Some((upstream, live)) = upstream else { return carried.refuse(Refused::Busy) };
         let server = match live.servers.choose(process, &carried.wish, now_ns) {
             ServerChoice::Server(server) => server,
             ServerChoice::Full => {
-                let waits = live.servers.wait(process, carried.wish.tried, now_ns).is_ok();
-                carried.stage = if waits { Stage::InLine } else { Stage::Refused(Refused::Busy) };
-                return carried.stage;
+                if live.servers.wait(process, carried.wish.tried, now_ns).is_err() {
+                    return carried.refuse(Refused::Busy);
+                }
+                carried.stage = Stage::InLine;
+                return Stage::InLine;
             }
             ServerChoice::Nobody => {
                 // Called, it would keep the place of those that wait after it.
                 live.servers.leave(process);
-                carried.stage = Stage::Refused(carried.failed.unwrap_or(Refused::Busy));
-                return carried.stage;
+                return carried.refuse(carried.failed.unwrap_or(Refused::Busy));
             }
         };
         let place = Place::new(upstream, server, now_ns);
-        let version = live.config().proxy_protocol;
-        let lead = version.map(|version| introduction::lead(version, &carried.client));
-        let deadlines = live.deadlines(now_ns.saturating_sub(carried.began_ns));
-        let begun = match live.endpoint(server).cloned() {
-            Some(to) => make().and_then(|parcel| {
-                let Parcel { method, head, body, upgrade } = parcel;
-                let requester = Requester::Process(process);
-                let forward =
-                    Forward { to, method, head, body, upgrade, deadlines, requester, lead };
-                client.forward(forward, now_ns)
-            }),
-            None => Err(ExchangeFailure::NotConnected),
-        };
-        match begun {
+        let (requester, from) = (Requester::Process(process), &carried.client);
+        let gone_ns = now_ns.saturating_sub(carried.began_ns);
+        let forward = live.forward_to(server, make, (requester, from), gone_ns);
+        match forward.and_then(|forward| client.forward(forward, now_ns)) {
             Ok(exchange) => {
                 if trace::is_on() {
                     traced::sent(process, &live.config().name, &live.address(server));
@@ -73,24 +65,72 @@ impl Proxies {
                     ExchangeFailure::NotConnected => Refused::Failed,
                     _ => Refused::Request,
                 };
-                carried.stage = Stage::Refused(why);
+                let refused = carried.refuse(why);
                 self.release(place, RequestOutcome::Abandoned, now_ns);
-                Stage::Refused(why)
+                refused
             }
         }
+    }
+
+    /// Sends a server a request that waits for no place, and whose exchange belongs to no process. `None`: it is not
+    /// sent.
+    pub(in crate::site) fn send_apart(
+        &mut self,
+        process: ProcessId,
+        (upstream, wish): (UpstreamId, ServerPreference),
+        (parcel, from): (Parcel, &ProxiedClient),
+        client: &mut Client,
+        now_ns: u64,
+    ) -> Option<(Place, ExchangeId)> {
+        let live = self.upstream_mut(upstream)?;
+        let ServerChoice::Server(server) = live.servers.choose(process, &wish, now_ns) else {
+            return None;
+        };
+        let place = Place::new(upstream, server, now_ns);
+        let forward = live.forward_to(server, || Ok(parcel), (Requester::Service, from), 0);
+        let begun = forward.and_then(|forward| client.forward(forward, now_ns));
+        if begun.is_err() {
+            self.give_up(place);
+        }
+        Some((place, begun.ok()?))
     }
 }
 
 impl Carried {
-    /// Hands the exchange what has arrived of the body, and its end.
-    pub(in crate::site) fn hand_on(&mut self, client: &mut Client, now_ns: u64) -> Handed {
+    /// Hands the exchange what has arrived of the body, and its end. Returns whether it has taken all.
+    pub(super) fn hand_on(&mut self, client: &mut Client, now_ns: u64) -> bool {
         let (Some(id), Some(upload)) = (self.exchange, &mut self.upload) else {
-            return Handed::All;
+            return true;
         };
-        let handed = upload.hand_on(|bytes| client.send(id, bytes, now_ns));
-        if handed == Handed::All && upload.progress == Progress::Over {
+        let is_all = upload.hand_on(|bytes| client.send(id, bytes, now_ns));
+        if is_all && upload.is_over() {
             client.end_body(id, upload.trailers(), now_ns);
         }
-        handed
+        is_all
+    }
+}
+
+impl Live {
+    /// What `make` makes, for a server. So much of the time for the whole has gone.
+    fn forward_to(
+        &self,
+        server: ServerIndex,
+        make: impl FnOnce() -> Result<Parcel, ExchangeFailure>,
+        (requester, from): (Requester, &ProxiedClient),
+        gone_ns: u64,
+    ) -> Result<Forward, ExchangeFailure> {
+        let to = self.endpoint(server).cloned().ok_or(ExchangeFailure::NotConnected)?;
+        let Parcel { method, head, body, upgrade } = make()?;
+        let times = self.config.timeouts;
+        let gone = Duration::from_nanos(gone_ns);
+        let deadlines = Deadlines {
+            connect: Some(times.connect),
+            head: Some(times.first_byte),
+            pause: Some(times.idle),
+            whole: times.whole.map(|whole| whole.saturating_sub(gone)),
+        };
+        let version = self.config.proxy_protocol;
+        let lead = version.map(|version| introduction::lead(version, from));
+        Ok(Forward { to, method, head, body, upgrade, deadlines, requester, lead })
     }
 }

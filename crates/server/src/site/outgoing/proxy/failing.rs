@@ -1,16 +1,15 @@
 //! An exchange with a server has failed.
 //!
-//! Owns what that says of the server, whether the request goes to another one, and the line in the log.
+//! Owns what that says of the server, and whether the request goes to another one.
 
 use client::{Client, Deadline, ExchangeFailure};
-use proxy::{RequestOutcome, ServerIndex};
-use runtime::diagnostic::{self, Level};
+use proxy::RequestOutcome;
 use runtime::slots::ProcessId;
 use wire::h2::ErrorCode;
 
-use super::carried::{Carried, Idempotence, Judged, Place, Refused, Stage};
+use super::carried::{Idempotence, Refused};
 use super::desk::Proxies;
-use super::upstreams::Live;
+use super::{Carried, Place};
 
 /// The next step of a request whose exchange has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +52,7 @@ impl Proxies {
         if may_repeat && carried.go_again(place) {
             return Then::Again;
         }
-        carried.stage = Stage::Refused(refused);
+        carried.refuse(refused);
         Then::Refuse(refused)
     }
 
@@ -69,7 +68,7 @@ impl Proxies {
         let (upstreams, Some(carried)) = self.parts(process) else { return Answered::PassOn };
         let live = carried.upstream.and_then(|id| upstreams.get_mut(id));
         let (Some(live), Some(place)) = (live, &mut carried.place) else { return Answered::PassOn };
-        if place.judged == Judged::Failed || !live.config().next_on.contains(&status) {
+        if place.has_failed || !live.config().next_on.contains(&status) {
             return Answered::PassOn;
         }
         let mut tried = carried.wish.tried;
@@ -77,7 +76,7 @@ impl Proxies {
         let place = *place;
         let may_repeat = carried.repeats < live.config().retries
             && carried.idempotence == Idempotence::Yes
-            && carried.upload.as_ref().is_none_or(|upload| upload.is_whole())
+            && carried.has_whole_body()
             && live.servers.has_another(tried)
             && live.servers.may_repeat();
         if may_repeat && carried.go_again(Some(place)) {
@@ -88,7 +87,7 @@ impl Proxies {
             return Answered::Again;
         }
         if let Some(place) = &mut carried.place {
-            place.judged = Judged::Failed;
+            place.has_failed = true;
         }
         live.warn(place.server, &|_| format!("status {status}"), now_ns);
         Answered::PassOn
@@ -120,8 +119,7 @@ impl Proxies {
     /// An answer is not passed on for a reason that is not the server's.
     pub(in crate::site) fn note_unwanted(&mut self, process: ProcessId) {
         let (_, Some(carried)) = self.parts(process) else { return };
-        carried.exchange = None;
-        if let Some(place) = carried.place.take() {
+        if let Some(place) = carried.leave_server() {
             self.give_up(place);
         }
     }
@@ -134,8 +132,7 @@ impl Proxies {
     ) -> Option<Place> {
         let (_, carried) = self.parts(process);
         let carried = carried?;
-        carried.exchange = None;
-        let place = carried.place.take()?;
+        let place = carried.leave_server()?;
         carried.met.push(place.server);
         let (outcome, what) = what;
         let has_head = place.first_byte_ns.is_some();
@@ -165,6 +162,11 @@ impl Proxies {
 }
 
 impl Carried {
+    /// Whether another server can get its body.
+    fn has_whole_body(&self) -> bool {
+        self.upload.as_ref().is_none_or(|upload| upload.is_whole())
+    }
+
     /// Begins again, for another server than the one at this place. `false`: its body is no longer there.
     fn go_again(&mut self, place: Option<Place>) -> bool {
         let is_whole = self.upload.as_mut().is_none_or(|upload| upload.rewind());
@@ -174,20 +176,6 @@ impl Carried {
             place.into_iter().for_each(|place| self.wish.tried.add(place.server));
         }
         is_whole
-    }
-}
-
-impl Live {
-    /// Tells the log what a server has done, unless it was told enough in this second.
-    fn warn(&mut self, server: ServerIndex, what: &dyn Fn(&str) -> String, now_ns: u64) {
-        if let Some(left_out) = self.gate.admit(now_ns) {
-            let (name, address) = (&self.config().name, self.address(server));
-            let what = what(&address);
-            diagnostic::write(
-                Level::Warn,
-                format_args!("upstream {name}, {address}: {what}{left_out}"),
-            );
-        }
     }
 }
 
@@ -212,8 +200,7 @@ fn may_go_again(carried: &Carried, failure: ExchangeFailure) -> bool {
             | ExchangeFailure::GoneAway(_)
             | ExchangeFailure::Timeout(Deadline::Head)
     );
-    let is_whole = carried.upload.as_ref().is_none_or(|upload| upload.is_whole());
-    is_whole && (is_unseen || is_silent && carried.idempotence == Idempotence::Yes)
+    carried.has_whole_body() && (is_unseen || is_silent && carried.idempotence == Idempotence::Yes)
 }
 
 fn refused_for(failure: ExchangeFailure) -> Refused {

@@ -8,7 +8,8 @@ use proxy::ServerPreference;
 use runtime::slots::ProcessId;
 use wire::proxy::ProxiedClient;
 
-use super::carried::{Carried, Idempotence, Parcel, Refused, Stage};
+use super::Carried;
+use super::carried::{Idempotence, Parcel, Refused, Stage};
 use super::desk::Proxies;
 use super::failing::{Answered, Then};
 use super::upstreams::UpstreamId;

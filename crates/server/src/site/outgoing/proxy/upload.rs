@@ -7,7 +7,8 @@ use client::{Client, Deadline, ExchangeFailure, ExchangeNews, ResponseHead};
 use http::{FieldList, Intake, Urgency};
 use runtime::slots::ProcessId;
 
-use super::carried::{Handed, Refused, Stage};
+use super::Carried;
+use super::carried::{Refused, Stage};
 use super::desk::Proxies;
 use super::failing::{Answered, Then};
 
@@ -24,7 +25,7 @@ impl Proxies {
         };
         match (&carried.upload, carried.stage) {
             (Some(upload), Stage::InLine) => {
-                let parcel = upload.parcel.clone();
+                let parcel = upload.parcel();
                 self.dispatch(process, client, now_ns, || Ok(parcel))
             }
             (_, stage) => stage,
@@ -49,8 +50,7 @@ impl Proxies {
             let (Stage::Sent, Some(id)) = (stage, carried.exchange) else {
                 return stage.intake();
             };
-            let handed = carried.hand_on(client, now_ns);
-            let intake = if handed == Handed::All { Intake::More } else { Intake::Pause };
+            let intake = if carried.hand_on(client, now_ns) { Intake::More } else { Intake::Pause };
             if carried.is_answered() {
                 // The rest after the head is passed on as far as the client takes it: see `urgency`.
                 client.listen(id);
@@ -82,6 +82,13 @@ impl Proxies {
                     }
                 }
             }
+        }
+    }
+
+    /// The rest of the body of a request is not read.
+    pub(in crate::site) fn cut_upload(&mut self, process: ProcessId) {
+        if let (_, Some(Carried { upload: Some(upload), .. })) = self.parts(process) {
+            upload.cut();
         }
     }
 

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use ahash::HashMap;
-use client::{Deadlines, ForwardTarget, OriginHost, OriginTransport, ServerOrigin};
+use client::{ForwardTarget, OriginHost, OriginTransport, ServerOrigin};
 use config::{HashBy, ServerAddress, UpstreamVersion};
 use http::Request;
 use metric::Histogram;
@@ -17,40 +17,17 @@ use proxy::{
 use runtime::account::ticks_since;
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
-use runtime::slots::ProcessId;
 use tls::Connector;
 
 use super::log_gate::LogGate;
 use super::schedule::Schedule;
-use super::sticky;
+use super::{Live, sticky};
 use crate::site_data::SiteData;
 use crate::upstream_report::{ServerReport, UpstreamOrder, UpstreamReport};
 
 /// The number of an upstream on this scheduler, never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::site) struct UpstreamId(u64);
-
-/// An upstream.
-#[derive(Debug)]
-pub(in crate::site) struct Live {
-    config: config::UpstreamSettings,
-    pub(in crate::site) servers: Upstream<ProcessId>,
-    pub(in crate::site) gate: LogGate,
-    pub(in crate::site) schedule: Schedule,
-    /// A place to connect to for each server; `None`: it cannot be connected to, and the reason was told.
-    endpoints: Vec<Option<ForwardTarget>>,
-    usage: Usage,
-    /// How long its servers took for the heads of their answers, or until they failed.
-    times: Option<Histogram>,
-}
-
-/// Whether new requests come to an upstream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Usage {
-    Current,
-    /// A reload has removed or changed it.
-    Former,
-}
 
 /// All of them.
 #[derive(Debug, Default)]
@@ -85,10 +62,9 @@ impl Upstreams {
                     }
                     let schedule = Schedule::new(config.servers.len());
                     let (config, gate) = (config.clone(), LogGate::default());
-                    let usage = Usage::Current;
-                    let times = None;
+                    let (is_former, times) = (false, None);
                     let mut live =
-                        Live { config, servers, gate, schedule, endpoints, usage, times };
+                        Live { config, servers, gate, schedule, endpoints, is_former, times };
                     if let Some(before) = known.and_then(|id| self.live.get(&id)) {
                         live.warm_up_beside(before, now_ns);
                     }
@@ -105,7 +81,7 @@ impl Upstreams {
     fn forget_unused(&mut self) {
         let current: Vec<UpstreamId> = self.by_name.values().copied().collect();
         self.live.retain(|id, live| {
-            live.usage = if current.contains(id) { Usage::Current } else { Usage::Former };
+            live.is_former = !current.contains(id);
             !live.is_over()
         });
     }
@@ -161,7 +137,7 @@ impl Live {
 
     /// Whether no request comes to it or is at it.
     fn is_over(&self) -> bool {
-        self.usage == Usage::Former && self.servers.open() + self.servers.waiting() == 0
+        self.is_former && self.servers.open() + self.servers.waiting() == 0
     }
 
     /// Its configuration.
@@ -225,16 +201,15 @@ impl Live {
         known.map(|server| server.identity)
     }
 
-    /// How long an exchange may take of which this much time has gone.
-    pub(in crate::site) fn deadlines(&self, gone_ns: u64) -> Deadlines {
-        let times = self.config.timeouts;
-        Deadlines {
-            connect: Some(times.connect),
-            head: Some(times.first_byte),
-            pause: Some(times.idle),
-            whole: times
-                .whole
-                .map(|whole| whole.saturating_sub(std::time::Duration::from_nanos(gone_ns))),
+    /// Tells the log what a server has done, unless it was told enough in this second.
+    pub(super) fn warn(&mut self, server: ServerIndex, what: &dyn Fn(&str) -> String, now_ns: u64) {
+        if let Some(left_out) = self.gate.admit(now_ns) {
+            let (name, address) = (&self.config.name, self.address(server));
+            let what = what(&address);
+            diagnostic::write(
+                Level::Warn,
+                format_args!("upstream {name}, {address}: {what}{left_out}"),
+            );
         }
     }
 

@@ -49,8 +49,7 @@ impl Site {
             exchange.place.note_passed_on(account);
         }
         let client = exchange.request.peer.address;
-        let carried = self.outgoing.proxies.remove(process);
-        let place = carried.and_then(|carried| carried.place);
+        let place = self.outgoing.proxies.remove(process);
         let tunnel = place.map(|place| Tunnelled { exchange: passing.id, client, place });
         self.outgoing.proxies.begin_tunnel(tunnel);
         Step::Answer(Answer::Upgrade)
