@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 /// How long anything may take that is not about time: long, because tests share two cores.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Time between two checks of a condition.
+/// Time between the first two checks of a condition, and the most between later ones: checks cost the processor time
+/// that the condition needs.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
+const LOOK_AGAIN_MAX: Duration = Duration::from_millis(50);
 
 /// The most that counts from one check to the next: on a host that was paused in the meantime, or busy with others,
 /// nothing that is waited for could happen.
@@ -25,7 +27,7 @@ pub(crate) fn within<T>(limit: Duration, what: &str, mut look: impl FnMut() -> O
             return seen;
         }
         assert!(waited < limit, "waited {limit:?} in vain for: {what}");
-        pace(LOOK_AGAIN);
+        pace((waited / 8).clamp(LOOK_AGAIN, LOOK_AGAIN_MAX));
         let now = Instant::now();
         waited += (now - before).min(LOOK_MAX);
         before = now;

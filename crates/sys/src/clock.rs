@@ -4,7 +4,7 @@
 
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -37,8 +37,8 @@ pub fn tick_counter() -> u64 {
     }
 }
 
-/// How many ticks of [`tick_counter`] make a microsecond, rounded. The first call measures this and takes
-/// [`TICK_CALIBRATION_NS`] of busy time, so make it at the start, not inside a turn.
+/// How many ticks of [`tick_counter`] make a microsecond, rounded. The first call measures this and sleeps for
+/// [`TICK_CALIBRATION_NS`], so make it at the start, not inside a turn.
 pub fn ticks_per_microsecond() -> NonZeroU64 {
     static MEASURED: OnceLock<NonZeroU64> = OnceLock::new();
     *MEASURED.get_or_init(calibrate)
@@ -84,9 +84,7 @@ fn time_stamp_counter() -> u64 {
 
 fn calibrate() -> NonZeroU64 {
     let (begin_ns, begin_ticks) = read_both();
-    while monotonic_ns() - begin_ns < TICK_CALIBRATION_NS {
-        std::hint::spin_loop();
-    }
+    std::thread::sleep(Duration::from_nanos(TICK_CALIBRATION_NS));
     let (end_ns, end_ticks) = read_both();
     rate(end_ticks.wrapping_sub(begin_ticks), end_ns - begin_ns)
 }

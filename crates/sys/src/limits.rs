@@ -25,7 +25,7 @@ pub const LOG_PIECE_BYTES: usize = 4096;
 /// is read next.
 pub const WATCH_READ_BYTES: usize = 4096;
 
-/// Busy time for measuring the tick counter, 10 ms (in nanoseconds). A shorter time makes the rate inaccurate: at 10 ms
+/// Time for measuring the tick counter, 10 ms (in nanoseconds). A shorter time makes the rate inaccurate: at 10 ms
 /// the clock readings around it take less than a hundred-thousandth.
 pub const TICK_CALIBRATION_NS: u64 = 10_000_000;
 

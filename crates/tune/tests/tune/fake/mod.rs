@@ -15,8 +15,10 @@ impl Fake {
     pub(crate) fn empty() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let root =
-            std::env::temp_dir().join(format!("velodrome-tune-{}-{number}", std::process::id()));
+        // In memory, if the host has such a file system: a disk takes ten times as long for thousands of small files.
+        let memory = Path::new("/dev/shm");
+        let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let root = place.join(format!("velodrome-tune-{}-{number}", std::process::id()));
         std::fs::create_dir_all(root.join("proc")).unwrap();
         Self { root }
     }
