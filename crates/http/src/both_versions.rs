@@ -146,7 +146,7 @@ impl<A: Application> Service for BothVersions<A> {
         context: &mut Context<'_, A::Message>,
     ) -> Next {
         match process {
-            HttpProcess::Http2(connection) => connection.on_streams_ready(&self.0, context),
+            HttpProcess::Http2(connection) => connection.on_streams_ready(&mut self.0, context),
             // Cannot happen: no other carries any.
             HttpProcess::Connection(_) | HttpProcess::Stream(_) => Next::Abort,
         }

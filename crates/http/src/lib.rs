@@ -18,6 +18,7 @@ mod forwarding;
 mod framing;
 mod function;
 mod h2;
+mod h2_streams;
 mod json;
 pub mod limits;
 mod log;

@@ -91,6 +91,10 @@ pub const H2_SENT_BESIDE_OTHERS: usize = 64 * 1024;
 pub const H2_EXCUSE_MS: u64 = 1_000;
 /// 1 s without a stream, then a connection gives memory back.
 pub const H2_IDLE_TIDY_MS: u64 = 1_000;
+/// 64 rooms for the streams of a connection are kept for connections that open one; more are freed.
+pub const H2_SPARE_ROOMS: usize = 64;
+/// 16 streams have place in such a room (2 KB); larger ones are freed.
+pub const H2_SPARE_ROOM_STREAMS: usize = 16;
 /// 60 s with open streams and without a frame of the client, then it is sent a PING.
 pub const H2_PING_AFTER_MS: u64 = 60_000;
 /// 30 s for the answer to that; then the connection is reset.

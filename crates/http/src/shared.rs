@@ -26,6 +26,7 @@ pub(super) use answering::NO_ANSWER;
 use super::application::Application;
 use super::begun::Begun;
 use super::encoder::{Encoder, ReplyParts};
+use super::h2_streams::SpareRooms;
 use super::log::AccessLog;
 use super::notes::Notes;
 use super::request::{Begin, Request};
@@ -50,7 +51,9 @@ pub struct Http<A> {
     slots: Option<Box<FieldSlots>>,
     /// Room for a head that comes as values; `None` while it is lent.
     fields: Option<Box<RequestFields>>,
-    /// The same for the fields that stay of a head, if some are left out.
+    /// Room for the open streams of connections.
+    spare_rooms: SpareRooms,
+    /// Room for the fields that stay of a head, if some are left out; `None` while it is lent.
     slots_that_stay: Option<Box<FieldSlots>>,
     /// The process of the connection that ran last: if that run ends with a panic, this is the request about which the
     /// application was asked.
@@ -88,6 +91,7 @@ impl<A> Http<A> {
             times: RequestTimes::default(),
             slots: None,
             fields: None,
+            spare_rooms: SpareRooms::default(),
             slots_that_stay: None,
             last: ProcessId::from_bits(0),
             begun: None,
@@ -156,6 +160,11 @@ impl<A> Http<A> {
 
     pub(super) fn return_fields(&mut self, fields: Box<RequestFields>) {
         self.fields = Some(fields);
+    }
+
+    /// Room for the open streams of connections.
+    pub(super) fn spare_rooms(&mut self) -> &mut SpareRooms {
+        &mut self.spare_rooms
     }
 
     /// Room for the fields that stay of a head.

@@ -135,6 +135,9 @@ pub(crate) struct Extras {
     /// Streams that are over, for the next ones.
     #[expect(clippy::vec_box, reason = "a box moves from an extra to this list, and back")]
     spare: Vec<Box<Stream>>,
+    /// The lists of carriers that carry no stream now, for those that do.
+    #[expect(clippy::vec_box, reason = "a box moves from an extra to this list, and back")]
+    spare_lists: Vec<Box<StreamList>>,
     turn: SharedTurn,
     /// The last process that became a carrier, and its extra: a handler that panics after that never gives it back.
     claimed: Option<(ProcessId, ProcessId)>,
@@ -152,6 +155,7 @@ impl Extras {
             handed_bytes: 0,
             counted_handed: 0,
             spare: Vec::new(),
+            spare_lists: Vec::new(),
             turn: SharedTurn::default(),
             claimed: None,
         }

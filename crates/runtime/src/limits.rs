@@ -97,7 +97,7 @@ pub const LAYER_RECEIVES: usize = 4;
 pub const STREAMS_PER_PROCESS: usize = 1024;
 
 /// Streams that are over whose room (some 500 bytes) is kept for others until memory is given back: those of twenty
-/// full connections, whose requests come and are answered together. Consequence: the room of more is freed.
+/// full connections, answered together. As many lists of carriers without a stream. Consequence: more are freed.
 pub const SPARE_STREAMS: usize = 2_048;
 
 /// Bytes of input that wait for the process of one stream, and as many that it leaves unread. Consequence: further

@@ -209,10 +209,10 @@ impl<'a> Streams<'a> {
         self.extras.has_others(self.carrier)
     }
 
-    /// Gives back the memory of lists, if this process carries no stream now.
-    pub fn shrink(&mut self) {
+    /// Lends the memory of its lists to other processes, if this one carries no stream now.
+    pub fn lend_lists(&mut self) {
         if let Some(index) = *self.extra {
-            self.extras.forget_empty_list(index);
+            self.extras.take_empty_list(index);
         }
     }
 

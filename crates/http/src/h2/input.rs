@@ -11,10 +11,9 @@ use wire::h2::{
 
 use super::block::Fragment;
 use super::connection_error::ConnectionError;
-use super::content::{DataFrame, InputSide};
-use super::table::Known;
 use super::{Http2Connection, MoreInput, Phase};
 use crate::application::Application;
+use crate::h2_streams::{DataFrame, InputSide, Known};
 use crate::limits::{H2_FRAME_BYTES, H2_OWED_FRAMES, H2_STREAMS_BEGUN_PER_RUN};
 use crate::shared::Http;
 
@@ -196,7 +195,7 @@ impl Http2Connection {
                 let changed = open.held_mut().change_output(change);
                 changed.map_err(|WindowBroken| TOO_LARGE)?;
             }
-            self.queue_all();
+            self.streams.wait_all(|_| true);
         }
         self.phase = Phase::Open;
         write_settings_ack(context.output.buffer());
@@ -216,7 +215,7 @@ impl Http2Connection {
                 if open.held_mut().change_output(increment.into()).is_err() {
                     return self.reset(number, ErrorCode::FlowControlError, context);
                 }
-                self.queue_stream(place);
+                self.streams.wait(place);
                 Ok(())
             }
             Known::Late | Known::Closed | Known::Skipped => Ok(()),

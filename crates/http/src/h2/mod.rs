@@ -6,18 +6,13 @@
 
 mod block;
 mod connection_error;
-mod content;
 mod guard;
-mod held;
 mod input;
 mod leaving;
 mod opening;
-mod order;
 mod room;
 mod sending;
 mod sharing;
-mod table;
-mod window;
 
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -36,10 +31,9 @@ use self::block::BlockUse;
 use self::connection_error::ConnectionError;
 use self::guard::Guard;
 use self::leaving::Leaving;
-use self::order::SendQueue;
 use self::room::InputRoom;
-use self::table::StreamTable;
 use crate::application::Application;
+use crate::h2_streams::StreamTable;
 use crate::limits::{
     H2_CONNECTION_WINDOW_BYTES, H2_IDLE_TIDY_MS, H2_PING_AFTER_MS, H2_PING_ANSWER_MS,
     H2_STREAM_WINDOW_BYTES, H2_STREAMS, H2_TABLE_BYTES,
@@ -99,7 +93,6 @@ pub struct Http2Connection {
     streams: StreamTable,
     /// Bytes of memory of the heads of open streams.
     head_bytes: usize,
-    queue: SendQueue,
     /// The block of fields that is incomplete.
     block: Option<Box<FieldBlock<BlockUse>>>,
     guard: Guard,
@@ -146,7 +139,6 @@ impl Http2Connection {
             output: OutputWindow::of(WINDOW_BYTES_AT_FIRST),
             streams: StreamTable::default(),
             head_bytes: 0,
-            queue: SendQueue::default(),
             block: None,
             guard: Guard::new(),
             owed_frames: 0,
@@ -222,7 +214,7 @@ impl Http2Connection {
     /// Some streams have something. Called from [`runtime::service::Service::on_streams_ready`] of its process.
     pub fn on_streams_ready<A: Application>(
         &mut self,
-        http: &Http<A>,
+        http: &mut Http<A>,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
         let waits = output_waits(context);
@@ -267,7 +259,7 @@ impl Http2Connection {
     /// After every event: sends what streams have, and says what the connection does next.
     fn go_on<A: Application>(
         &mut self,
-        http: &Http<A>,
+        http: &mut Http<A>,
         more: MoreInput,
         waits: OutputWaits,
         context: &mut Context<'_, A::Message>,
@@ -276,13 +268,17 @@ impl Http2Connection {
             self.owed_frames = 0;
         }
         self.send(waits, context);
-        if self.streams.is_empty() && self.leaving == Leaving::Left {
-            self.phase = Phase::Over;
-            return Next::Linger;
+        if self.streams.is_empty() {
+            self.streams.give_room_back(http.spare_rooms());
+            context.streams().lend_lists();
+            if self.leaving == Leaving::Left {
+                self.phase = Phase::Over;
+                return Next::Linger;
+            }
         }
         self.set_timer(http, context);
         // Output that waits is followed by an event of its own.
-        let has_output = !self.queue.is_empty() && waits == OutputWaits::No;
+        let has_output = self.streams.has_waiting() && waits == OutputWaits::No;
         if has_output || more == MoreInput::Yes { Next::Again } else { Next::Read }
     }
 
@@ -332,7 +328,7 @@ impl Http2Connection {
                 Some(Next::Abort)
             }
             Timer::Tidy => {
-                self.tidy(context);
+                self.tidy();
                 self.timer = Timer::KeepAlive;
                 match http.settings().keep_alive_ms {
                     Some(after_ms) => context.set_deadline_after_ms(after_ms),
@@ -352,12 +348,10 @@ impl Http2Connection {
     }
 
     /// Gives memory back while no stream is open. The table of the decoder stays: the client refers to it.
-    fn tidy<M>(&mut self, context: &mut Context<'_, M>) {
+    fn tidy(&mut self) {
         self.streams.shrink();
-        self.queue.shrink();
         self.decoder.shrink();
         self.encoder.forget();
-        context.streams().shrink();
     }
 }
 

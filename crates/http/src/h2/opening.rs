@@ -16,11 +16,9 @@ use wire::http::trailers::is_trailer;
 use super::Http2Connection;
 use super::block::{BlockUse, Fragment};
 use super::connection_error::ConnectionError;
-use super::held::Held;
 use super::leaving::Leaving;
-use super::order::priority_of;
-use super::table::Known;
 use crate::application::Application;
+use crate::h2_streams::{Held, Known, priority_of};
 use crate::limits::{H2_BLOCK_BOUNDS, H2_HEAD_BYTES, H2_STREAMS};
 use crate::shared::Http;
 use crate::stream::Stream;
@@ -108,6 +106,7 @@ impl Http2Connection {
             |_| ConnectionError::new(ErrorCode::CompressionError, "a block of fields is not HPACK");
         match purpose {
             BlockUse::Request(after) => {
+                self.streams.take_room(http.spare_rooms());
                 let mut fields = http.lend_fields();
                 fields.begin(self.scheme, after, http.settings().head);
                 let decoded = self.decoder.decode(bytes, |name, value| fields.note(name, value));

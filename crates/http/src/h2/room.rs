@@ -7,8 +7,7 @@
 use runtime::streams::InputHold;
 use wire::h2::WindowBroken;
 
-use super::content::HeldContent;
-use super::window::ContentWindow;
+use crate::h2_streams::{ContentWindow, HeldContent};
 use crate::limits::{H2_CONNECTION_WINDOW_BYTES, H2_STREAM_WINDOW_BYTES};
 
 /// From these bytes on, bodies that are collected share the room.

@@ -14,6 +14,7 @@ use wire::hpack::{Encoder, Indexing};
 
 use super::{Http2Connection, OutputWaits};
 use crate::encoder::block::HeadBlock;
+use crate::h2_streams::Held;
 use crate::limits::{
     H2_DATA_BYTES, H2_EXCUSE_MS, H2_SENT_BESIDE_OTHERS, H2_SENT_PER_RUN, H2_STREAM_WINDOW_BYTES,
 };
@@ -40,19 +41,16 @@ impl Http2Connection {
             if room == 0 {
                 break;
             }
-            let Some(place) = self.queue.pop() else { break };
-            let Some(open) = self.streams.at(place) else { continue };
-            open.held_mut().leave_queue();
-            let (priority, before) = (open.held().priority(), room);
+            let Some(place) = self.streams.next_waiting() else { break };
+            let before = room;
             if self.serve(place, &mut room, context) == Served::Done {
                 continue;
             }
             let Some(open) = self.streams.at(place) else { continue };
-            open.held_mut().enter_queue();
-            if priority.is_incremental() || room == before {
-                self.queue.push(place, priority);
+            if open.held().priority().is_incremental() || room == before {
+                self.streams.wait(place);
             } else {
-                self.queue.push_first(place, priority);
+                self.streams.wait_first(place);
             }
         }
         self.open_room(context);
@@ -63,7 +61,7 @@ impl Http2Connection {
     fn gather<M>(&mut self, context: &mut Context<'_, M>) {
         while let Some(id) = context.streams().next_ready() {
             let Some(place) = self.streams.place_of(id) else { continue };
-            self.queue_stream(place);
+            self.streams.wait(place);
             let consumed = context.streams().take_consumed(id);
             let Some(open) = self.streams.at(place) else { continue };
             let (number, head_bytes) = (open.number(), open.held().head_bytes());
@@ -90,33 +88,10 @@ impl Http2Connection {
         }
     }
 
-    /// Puts a stream into the queue, if it is not there.
-    pub(super) fn queue_stream(&mut self, place: usize) {
-        if let Some(open) = self.streams.at(place)
-            && open.held_mut().enter_queue()
-        {
-            self.queue.push(place, open.held().priority());
-        }
-    }
-
     /// The connection's window has room again.
     pub(super) fn unstall(&mut self) {
-        if self.output.room() == 0 {
-            return;
-        }
-        for (place, open) in self.streams.all() {
-            if open.held_mut().unstall() && open.held_mut().enter_queue() {
-                self.queue.push(place, open.held().priority());
-            }
-        }
-    }
-
-    /// The windows of all streams have changed.
-    pub(super) fn queue_all(&mut self) {
-        for (place, open) in self.streams.all() {
-            if open.held_mut().enter_queue() {
-                self.queue.push(place, open.held().priority());
-            }
+        if self.output.room() > 0 {
+            self.streams.wait_all(Held::unstall);
         }
     }
 
@@ -227,14 +202,12 @@ impl Http2Connection {
     /// Streams that wait for others of this connection, and not for their client, are no slow readers.
     fn excuse<M>(&mut self, context: &mut Context<'_, M>) {
         let now_ms = context.now.monotonic_ms();
-        if self.queue.is_empty() || now_ms < self.excused_ms + H2_EXCUSE_MS {
+        if !self.streams.has_waiting() || now_ms < self.excused_ms + H2_EXCUSE_MS {
             return;
         }
         self.excused_ms = now_ms;
-        for place in self.queue.places() {
-            if let Some(open) = self.streams.at(place) {
-                context.streams().excuse(open.id());
-            }
+        for open in self.streams.waiting() {
+            context.streams().excuse(open.id());
         }
     }
 }

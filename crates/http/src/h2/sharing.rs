@@ -10,6 +10,7 @@ use wire::h2::{SettingId, write_settings, write_window_update};
 
 use super::Http2Connection;
 use super::room::RoomStep;
+use crate::h2_streams::Open;
 use crate::limits::{H2_CONNECTION_WINDOW_BYTES, H2_STREAM_WINDOW_BYTES};
 
 impl Http2Connection {
@@ -67,7 +68,7 @@ impl Http2Connection {
     /// The turn goes to the oldest stream whose body is collected, if it is nobody's.
     fn choose_turn(&mut self) {
         if let Some(turn) = self.room.turn() {
-            let is_collected = |(_, open): (usize, &mut super::table::Open)| {
+            let is_collected = |(_, open): (usize, &mut Open)| {
                 open.number() == turn && open.held_mut().content_mut().is_collected()
             };
             if self.streams.all().any(is_collected) {

@@ -26,8 +26,8 @@ impl Extras {
         opening: Box<dyn Any>,
         tag: u32,
     ) -> Option<StreamId> {
-        let Carrier { process, extra: carrier } = carrier;
-        let listing = Some(Listing { carrier, place: self.carries(Some(carrier)) });
+        let listing = Listing { carrier: carrier.extra, place: self.carries(Some(carrier.extra)) };
+        let listing = Some(listing);
         let (is_ready, is_awake) = (false, false);
         let stream = match self.spare.pop() {
             Some(mut stream) => {
@@ -43,22 +43,34 @@ impl Extras {
         };
         let extra = Extra { stream: Some(stream), ..Extra::default() };
         let id = StreamId::new(self.table.insert(extra).ok()?, tag);
-        let list = self.at(carrier)?.list.get_or_insert_with(|| {
-            let (all, ready) = (Vec::new(), VecDeque::new());
-            let share = Share::default();
-            Box::new(StreamList { carrier: process, all, ready, is_stirred: false, share })
-        });
-        list.all.push(id);
+        self.list_of(carrier)?.all.push(id);
         self.opened.push_back(id);
         Some(id)
     }
 
-    /// Gives back the list of a carrier without streams.
-    pub(crate) fn forget_empty_list(&mut self, carrier: ExtraIndex) {
-        if let Some(extra) = self.at(carrier)
-            && extra.list.as_ref().is_some_and(|list| list.all.is_empty() && !list.is_stirred)
-        {
-            extra.list = None;
+    /// The list of a carrier, which has one from now on.
+    fn list_of(&mut self, carrier: Carrier) -> Option<&mut StreamList> {
+        let Carrier { process, extra } = carrier;
+        if self.at(extra)?.list.is_none() {
+            let mut list = self.spare_lists.pop().unwrap_or_else(|| {
+                let (all, ready) = (Vec::new(), VecDeque::new());
+                let share = Share::default();
+                Box::new(StreamList { carrier: process, all, ready, is_stirred: false, share })
+            });
+            list.carrier = process;
+            self.at(extra)?.list = Some(list);
+        }
+        self.at(extra)?.list.as_deref_mut()
+    }
+
+    /// Takes the list of a carrier without streams, for another one.
+    pub(crate) fn take_empty_list(&mut self, carrier: ExtraIndex) {
+        let is_over = |list: &mut Box<StreamList>| list.all.is_empty() && !list.is_stirred;
+        let list = self.at(carrier).and_then(|extra| extra.list.take_if(is_over));
+        if let Some(mut list) = list.filter(|_| self.spare_lists.len() < SPARE_STREAMS) {
+            list.ready.clear();
+            list.share = Share::default();
+            self.spare_lists.push(list);
         }
     }
 
@@ -153,9 +165,10 @@ impl Extras {
         Some(StreamId::new(place, tag))
     }
 
-    /// Frees the room that is kept for other streams.
+    /// Frees the room that is kept for other streams and carriers.
     pub(crate) fn free_spare(&mut self) {
         self.spare = Vec::new();
+        self.spare_lists = Vec::new();
     }
 
     /// Removes a stream that is over. Its room is kept for another one.
@@ -185,10 +198,16 @@ mod tests {
         };
         let streams = [open(&mut extras), open(&mut extras), open(&mut extras)];
         streams.into_iter().for_each(|stream| extras.let_go(stream));
-        assert_eq!(extras.spare.len(), 3);
-        open(&mut extras);
-        assert_eq!(extras.spare.len(), 2);
+        assert_eq!((extras.spare.len(), extras.spare_lists.len()), (3, 0));
+        extras.take_empty_list(extra);
+        assert_eq!(extras.spare_lists.len(), 1);
+        let last = open(&mut extras);
+        assert_eq!((extras.spare.len(), extras.spare_lists.len()), (2, 0));
+        extras.take_empty_list(extra);
+        assert_eq!(extras.carries(Some(extra)), 1, "a list with a stream stays");
+        extras.let_go(last);
+        extras.take_empty_list(extra);
         extras.free_spare();
-        assert_eq!(extras.spare.capacity(), 0);
+        assert_eq!((extras.spare.capacity(), extras.spare_lists.capacity()), (0, 0));
     }
 }

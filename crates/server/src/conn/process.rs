@@ -288,11 +288,11 @@ impl Process {
     /// Some of the streams that it carries have something.
     pub(super) fn on_streams_ready(
         &mut self,
-        connections: &Connections,
+        connections: &mut Connections,
         context: &mut Context<'_, Message>,
     ) -> Next {
         match self {
-            Self::Http2(connection) => connection.on_streams_ready(&connections.http, context),
+            Self::Http2(connection) => connection.on_streams_ready(&mut connections.http, context),
             // Cannot happen: no other carries any.
             _ => Next::Abort,
         }

@@ -1,7 +1,8 @@
 //! Blocks of fields as we write them (RFC 7541, 6).
 //!
-//! Owns which fields the peer is told to keep, so that they are one byte from then on: those that come a second time.
-//! Never keeps a field that is longer than it is worth, and may forget all of them at any time.
+//! Owns which fields the peer is told to keep, so that they are one byte from then on: those that come a second time
+//! after the first block, because many connections have only that one. Never keeps a field that is longer than it is
+//! worth, and may forget all of them at any time.
 
 use super::table::{FIELD_OVERHEAD, Table};
 use super::{huffman, integer, static_table};
@@ -45,21 +46,31 @@ impl Indexing {
 /// use wire::hpack::{Encoder, Indexing};
 ///
 /// let (mut encoder, mut sizes) = (Encoder::new(), Vec::new());
-/// for _ in 0..3 {
+/// for _ in 0..4 {
 ///     let mut block = Vec::new();
 ///     encoder.begin_block(&mut block);
 ///     encoder.status(200, &mut block);
 ///     encoder.encode("server", b"velodrome", Indexing::Add, &mut block);
 ///     sizes.push(block.len());
 /// }
-/// assert_eq!(sizes, [11, 10, 2]);
+/// assert_eq!(sizes, [11, 11, 10, 2]);
 /// ```
 #[derive(Debug, Default)]
 pub struct Encoder {
     kept: Option<Box<Kept>>,
+    block: BlockNumber,
     /// Bytes of the peer's table, less those of the usual one, as the last block left it.
     lowered: u32,
     due: Option<Due>,
+}
+
+/// The block that is being written, since the beginning or since all fields were forgotten.
+#[derive(Clone, Copy, Debug, Default)]
+enum BlockNumber {
+    #[default]
+    None,
+    First,
+    Later,
 }
 
 /// The peer has announced other sizes of its table since the last block (RFC 7541, 4.2).
@@ -93,7 +104,7 @@ impl Encoder {
     /// An encoder for a new connection, which owns no memory yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { kept: None, lowered: 0, due: None }
+        Self { kept: None, block: BlockNumber::None, lowered: 0, due: None }
     }
 
     /// The peer has announced this SETTINGS_HEADER_TABLE_SIZE. The next block begins with the size that we use of it.
@@ -109,6 +120,10 @@ impl Encoder {
     /// Begins a block: writes a size of the table that is due. Every block begins so.
     #[inline]
     pub fn begin_block(&mut self, out: &mut Vec<u8>) {
+        self.block = match self.block {
+            BlockNumber::None => BlockNumber::First,
+            BlockNumber::First | BlockNumber::Later => BlockNumber::Later,
+        };
         if let Some(due) = self.due.take() {
             self.announce(due, out);
         }
@@ -176,6 +191,9 @@ impl Encoder {
         {
             return integer::write(out, 0x80, 7, index);
         }
+        if matches!(self.block, BlockNumber::First) {
+            return literal(name, value, Indexing::Skip, out);
+        }
         let bytes = ((USUAL - self.lowered) as usize).min(HPACK_KEPT_BYTES);
         let kept = self.kept.get_or_insert_with(|| Kept::new(bytes));
         let mark = mark(name, value);
@@ -189,7 +207,7 @@ impl Encoder {
     /// Forgets all fields and gives back the memory, for a connection that is idle. The peer keeps them, but their
     /// indices are not used any more.
     pub fn forget(&mut self) {
-        self.kept = None;
+        (self.kept, self.block) = (None, BlockNumber::None);
     }
 
     /// Bytes of memory that it holds beside its own.

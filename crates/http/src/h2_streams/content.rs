@@ -10,14 +10,14 @@ use crate::limits::{H2_GRANT_BYTES, H2_PASSING_BYTES};
 
 /// Whether a client sends more on its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum InputSide {
+pub(crate) enum InputSide {
     Open,
     Ended,
 }
 
 /// Content that a DATA frame brings. Plain data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DataFrame<'c> {
+pub(crate) struct DataFrame<'c> {
     pub(crate) bytes: &'c [u8],
     /// Bytes that windows count: padding as well.
     pub(crate) flow_bytes: u32,
@@ -26,14 +26,14 @@ pub(super) struct DataFrame<'c> {
 
 impl DataFrame<'_> {
     /// Whether it is the last one.
-    pub(super) fn is_last(&self) -> bool {
+    pub(crate) fn is_last(&self) -> bool {
         self.after == InputSide::Ended
     }
 }
 
 /// Bytes of content that the server holds for a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct HeldContent {
+pub(crate) struct HeldContent {
     /// Its process has not consumed them.
     unread: usize,
     /// Its process has consumed them, and keeps them.
@@ -41,18 +41,18 @@ pub(super) struct HeldContent {
 }
 
 impl HeldContent {
-    pub(super) fn unread(self) -> usize {
+    pub(crate) fn unread(self) -> usize {
         self.unread
     }
 
-    pub(super) fn kept(self) -> usize {
+    pub(crate) fn kept(self) -> usize {
         self.kept
     }
 }
 
 /// The content of the request on one stream.
 #[derive(Debug)]
-pub(super) struct RequestContent {
+pub(crate) struct RequestContent {
     window: ContentWindow,
     side: InputSide,
     /// Bytes that have not come, if the head says how many there are.
@@ -63,7 +63,7 @@ pub(super) struct RequestContent {
 
 impl RequestContent {
     /// The content behind a head. The client may send so many bytes.
-    pub(super) fn new(after: AfterHead, window_bytes: u32) -> Self {
+    pub(crate) fn new(after: AfterHead, window_bytes: u32) -> Self {
         let side = match after {
             AfterHead::Nothing => InputSide::Ended,
             AfterHead::Content => InputSide::Open,
@@ -73,12 +73,12 @@ impl RequestContent {
     }
 
     /// The head says how many bytes come.
-    pub(super) fn announce(&mut self, bytes: u64) {
+    pub(crate) fn announce(&mut self, bytes: u64) {
         self.announced = Some(bytes);
     }
 
     /// Counts what a frame brings. An error is one of the stream (RFC 9113, 5.1, 6.9 and 8.1.1).
-    pub(super) fn take(&mut self, frame: &DataFrame<'_>) -> Result<(), ErrorCode> {
+    pub(crate) fn take(&mut self, frame: &DataFrame<'_>) -> Result<(), ErrorCode> {
         if self.side == InputSide::Ended {
             return Err(ErrorCode::StreamClosed);
         }
@@ -91,7 +91,7 @@ impl RequestContent {
     }
 
     /// The client sends no more. An error if its head has announced more.
-    pub(super) fn end(&mut self) -> Result<(), ErrorCode> {
+    pub(crate) fn end(&mut self) -> Result<(), ErrorCode> {
         if self.announced.is_some_and(|left| left > 0) {
             return Err(ErrorCode::ProtocolError);
         }
@@ -100,53 +100,53 @@ impl RequestContent {
     }
 
     /// Whether the client may send more.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.side == InputSide::Open
     }
 
     /// The client's knowledge of the end.
-    pub(super) fn side(&self) -> InputSide {
+    pub(crate) fn side(&self) -> InputSide {
         self.side
     }
 
-    pub(super) fn set_side(&mut self, side: InputSide) {
+    pub(crate) fn set_side(&mut self, side: InputSide) {
         self.side = side;
     }
 
     /// So many bytes were handed to the process of the stream.
-    pub(super) fn note_handed(&mut self, bytes: usize) {
+    pub(crate) fn note_handed(&mut self, bytes: usize) {
         self.received = self.received.saturating_add(bytes);
         self.held.unread += bytes;
     }
 
     /// The process has consumed so many, and so much of its memory holds content now.
-    pub(super) fn note_read(&mut self, consumed: usize, memory: usize) {
+    pub(crate) fn note_read(&mut self, consumed: usize, memory: usize) {
         self.held.unread = self.held.unread.saturating_sub(consumed);
         // Memory that is there for more than has come is not what the client has sent.
         self.held.kept = memory.min(self.received - self.held.unread);
     }
 
-    pub(super) fn held(&self) -> HeldContent {
+    pub(crate) fn held(&self) -> HeldContent {
         self.held
     }
 
     /// Whether the process keeps most of what comes, until all of it is there.
-    pub(super) fn is_collected(&self) -> bool {
+    pub(crate) fn is_collected(&self) -> bool {
         self.held.kept > self.received / 2
     }
 
     /// Bytes that the client may send now.
-    pub(super) fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         self.window.room()
     }
 
     /// All windows of the connection become larger or smaller (RFC 9113, 6.9.2).
-    pub(super) fn change_window(&mut self, by: i64) {
+    pub(crate) fn change_window(&mut self, by: i64) {
         self.window.change(by);
     }
 
     /// Opens the window so that the client may have at most so many bytes on the way, if that is due. Returns the step.
-    pub(super) fn open_window(&mut self, most: usize) -> Option<u32> {
+    pub(crate) fn open_window(&mut self, most: usize) -> Option<u32> {
         if self.side == InputSide::Ended {
             return None;
         }
@@ -155,7 +155,7 @@ impl RequestContent {
 
     /// How much the client may have on the way of a room of so many bytes, of which others have taken a part; `None`:
     /// nothing more.
-    pub(super) fn share_of(&self, whole: usize, taken: usize) -> Option<usize> {
+    pub(crate) fn share_of(&self, whole: usize, taken: usize) -> Option<usize> {
         if taken + self.wanted(H2_GRANT_BYTES) <= whole + self.room() {
             return Some(H2_GRANT_BYTES);
         }
@@ -165,7 +165,7 @@ impl RequestContent {
     }
 
     /// The most bytes that are worth a place, of so many: no more than have to come.
-    pub(super) fn wanted(&self, most: usize) -> usize {
+    pub(crate) fn wanted(&self, most: usize) -> usize {
         match self.announced {
             Some(left) => most.min(usize::try_from(left).unwrap_or(usize::MAX)),
             None => most,

@@ -9,20 +9,20 @@ const WINDOW_MAX: i64 = WINDOW_BYTES_MAX as i64;
 
 /// Bytes that the client may send. Negative if this side has made the window smaller meanwhile (RFC 9113, 6.9.2).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ContentWindow(i64);
+pub(crate) struct ContentWindow(i64);
 
 impl ContentWindow {
-    pub(super) fn of(bytes: u32) -> Self {
+    pub(crate) fn of(bytes: u32) -> Self {
         Self(bytes.into())
     }
 
     /// Bytes that the client may send now.
-    pub(super) fn room(self) -> usize {
+    pub(crate) fn room(self) -> usize {
         usize::try_from(self.0).unwrap_or(0)
     }
 
     /// So many bytes came.
-    pub(super) fn take(&mut self, bytes: u32) -> Result<(), WindowBroken> {
+    pub(crate) fn take(&mut self, bytes: u32) -> Result<(), WindowBroken> {
         if bytes > 0 && i64::from(bytes) > self.0 {
             return Err(WindowBroken);
         }
@@ -31,13 +31,13 @@ impl ContentWindow {
     }
 
     /// The client was told that it may send more, or with a negative number less.
-    pub(super) fn change(&mut self, by: i64) {
+    pub(crate) fn change(&mut self, by: i64) {
         self.0 += by;
     }
 
     /// Opens the window to so many bytes, if the client has less than half of them: then it may have to wait soon.
     /// Returns the step that it is told.
-    pub(super) fn open(&mut self, most: usize) -> Option<u32> {
+    pub(crate) fn open(&mut self, most: usize) -> Option<u32> {
         let most = i64::try_from(most).unwrap_or(WINDOW_MAX).min(WINDOW_MAX);
         if most == 0 || self.0 > most / 2 {
             return None;
@@ -55,7 +55,7 @@ impl ContentWindow {
     }
 
     /// Opens the window to so many bytes at least. Returns the step that the client is told.
-    pub(super) fn open_at_least(&mut self, least: usize) -> Option<u32> {
+    pub(crate) fn open_at_least(&mut self, least: usize) -> Option<u32> {
         self.open_to(i64::try_from(least).unwrap_or(WINDOW_MAX))
     }
 }

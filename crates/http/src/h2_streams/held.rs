@@ -8,7 +8,7 @@ use super::content::RequestContent;
 
 /// An open stream.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(crate) struct Held {
     output: OutputWindow,
     content: RequestContent,
     head_bytes: usize,
@@ -28,7 +28,7 @@ enum Queueing {
 impl Held {
     /// A stream on which this follows the head of the request. The client takes so many bytes of its answer, and may
     /// send so many.
-    pub(super) fn new(output_bytes: u32, after: AfterHead, input_bytes: u32) -> Self {
+    pub(crate) fn new(output_bytes: u32, after: AfterHead, input_bytes: u32) -> Self {
         Self {
             output: OutputWindow::of(output_bytes),
             content: RequestContent::new(after, input_bytes),
@@ -40,69 +40,69 @@ impl Held {
     }
 
     /// The same with a head of so many bytes of memory, and this priority.
-    pub(super) fn with_head(self, head_bytes: usize, priority: StreamPriority) -> Self {
+    pub(crate) fn with_head(self, head_bytes: usize, priority: StreamPriority) -> Self {
         Self { head_bytes, priority, ..self }
     }
 
     /// The content of its request.
-    pub(super) fn content(&self) -> &RequestContent {
+    pub(crate) fn content(&self) -> &RequestContent {
         &self.content
     }
 
-    pub(super) fn content_mut(&mut self) -> &mut RequestContent {
+    pub(crate) fn content_mut(&mut self) -> &mut RequestContent {
         &mut self.content
     }
 
     /// Its trailers are kept as its head is.
-    pub(super) fn add_head_bytes(&mut self, bytes: usize) {
+    pub(crate) fn add_head_bytes(&mut self, bytes: usize) {
         self.head_bytes += bytes;
     }
 
     /// Bytes of memory of its head and trailers.
-    pub(super) fn head_bytes(&self) -> usize {
+    pub(crate) fn head_bytes(&self) -> usize {
         self.head_bytes
     }
 
-    pub(super) fn priority(&self) -> StreamPriority {
+    pub(crate) fn priority(&self) -> StreamPriority {
         self.priority
     }
 
-    pub(super) fn set_priority(&mut self, priority: StreamPriority) {
+    pub(crate) fn set_priority(&mut self, priority: StreamPriority) {
         self.priority = priority;
     }
 
     /// Bytes of its answer that the client takes now.
-    pub(super) fn output_room(&self) -> usize {
+    pub(crate) fn output_room(&self) -> usize {
         self.output.room()
     }
 
     /// The client takes more of its answer, or with a negative number less.
-    pub(super) fn change_output(&mut self, by: i64) -> Result<(), WindowBroken> {
+    pub(crate) fn change_output(&mut self, by: i64) -> Result<(), WindowBroken> {
         self.output.change(by)
     }
 
     /// So many bytes of its answer were sent.
-    pub(super) fn spend_output(&mut self, bytes: usize) {
+    pub(crate) fn spend_output(&mut self, bytes: usize) {
         self.output.spend(bytes);
     }
 
     /// Puts it into the queue. Returns whether it was not there.
-    pub(super) fn enter_queue(&mut self) -> bool {
+    pub(crate) fn enter_queue(&mut self) -> bool {
         std::mem::replace(&mut self.queueing, Queueing::Queued) == Queueing::Out
     }
 
     /// It was taken out of the queue.
-    pub(super) fn leave_queue(&mut self) {
+    pub(crate) fn leave_queue(&mut self) {
         self.queueing = Queueing::Out;
     }
 
     /// It waits for the window of the connection. Only that is watched for it: its own is opened by its number.
-    pub(super) fn stall(&mut self) {
+    pub(crate) fn stall(&mut self) {
         self.is_stalled = true;
     }
 
     /// It waits for that no longer. Returns whether it did.
-    pub(super) fn unstall(&mut self) -> bool {
+    pub(crate) fn unstall(&mut self) -> bool {
         std::mem::take(&mut self.is_stalled)
     }
 }

@@ -12,7 +12,7 @@ const PICTURE_URGENCY: u8 = 5;
 
 /// The priority of a request. Without the field of RFC 9218, answers share the connection, and pictures come after the
 /// rest.
-pub(super) fn priority_of(fields: &Fields<'_, '_>) -> StreamPriority {
+pub(crate) fn priority_of(fields: &Fields<'_, '_>) -> StreamPriority {
     if let Some(value) = fields.first("priority") {
         return StreamPriority::parse(value);
     }
@@ -27,7 +27,7 @@ pub(super) fn priority_of(fields: &Fields<'_, '_>) -> StreamPriority {
 /// The places of the streams that may have something to send, by urgency, and within one urgency in the order in which
 /// they came.
 #[derive(Debug, Default)]
-pub(super) struct SendQueue(VecDeque<Waiting>);
+pub(crate) struct SendQueue(VecDeque<Waiting>);
 
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
@@ -36,12 +36,12 @@ struct Waiting {
 }
 
 impl SendQueue {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Adds a stream behind all that are as urgent.
-    pub(super) fn push(&mut self, place: usize, priority: StreamPriority) {
+    pub(crate) fn push(&mut self, place: usize, priority: StreamPriority) {
         let urgency = priority.urgency();
         let waiting = Waiting { place, urgency };
         match self.0.back() {
@@ -54,27 +54,24 @@ impl SendQueue {
     }
 
     /// Adds a stream before all that are as urgent: it goes on.
-    pub(super) fn push_first(&mut self, place: usize, priority: StreamPriority) {
+    pub(crate) fn push_first(&mut self, place: usize, priority: StreamPriority) {
         let urgency = priority.urgency();
         let at = self.0.partition_point(|other| other.urgency < urgency);
         self.0.insert(at, Waiting { place, urgency });
     }
 
     /// The stream that is next.
-    pub(super) fn pop(&mut self) -> Option<usize> {
+    pub(crate) fn pop(&mut self) -> Option<usize> {
         self.0.pop_front().map(|waiting| waiting.place)
     }
 
     /// The places of the streams that wait.
-    pub(super) fn places(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
         self.0.iter().map(|waiting| waiting.place)
     }
 
-    /// Gives room back.
-    pub(super) fn shrink(&mut self) {
-        if self.0.is_empty() {
-            self.0 = VecDeque::new();
-        }
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
     }
 }
 
