@@ -33,12 +33,12 @@ enum Quoting {
 pub(super) const CSV: Dialect = Dialect { delimiter: b',', quotes: Quoting::Possible };
 pub(super) const TSV: Dialect = Dialect { delimiter: b'\t', quotes: Quoting::None };
 
-/// Which file is read, and the columns that its command names.
+/// Which file is read, and the columns that its command names. Plain data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Columns<'c> {
-    pub(super) file: &'c Path,
-    pub(super) key: Option<&'c str>,
-    pub(super) value: Option<&'c str>,
+pub(crate) struct Columns<'c> {
+    pub(crate) file: &'c Path,
+    pub(crate) key: Option<&'c str>,
+    pub(crate) value: Option<&'c str>,
 }
 
 /// Reads the header, and gives the rows.

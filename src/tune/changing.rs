@@ -10,7 +10,7 @@ use ::tune::apply::{
     Done, PERSISTED, Which, again, apply, drifted, is_persisted, may_cut, persist, revert,
 };
 use ::tune::limits::UNCONFIRMED;
-use ::tune::{Allowed, ChangePlan, HostFiles, PlanStep, audit, plan};
+use ::tune::{Allowed, ChangePlan, HostFiles, JournalEntry, PlanStep, audit, plan};
 use clap::Args;
 use serde_json::json;
 
@@ -208,15 +208,7 @@ fn run_again(root: &Path, asked: &Apply) -> Result<(), Failure> {
     let mut journal = journal(root, &asked.state)?;
     let done = again(root, &mut journal);
     let done = done.map_err(|error| Failure::Failed(format!("the journal: {error}")))?;
-    let mut told = Vec::new();
-    for (entry, done) in &done {
-        tell(&entry.check, &entry.change.path, done, asked.wanted.json, &mut told)?;
-    }
-    if asked.wanted.json {
-        print_line(&json!({ "changes": told }).to_string())?;
-    } else if done.is_empty() {
-        print_line("Nothing stood before the last start of the host.")?;
-    }
+    tell_all(&done, asked.wanted.json, "Nothing stood before the last start of the host.")?;
     match done.iter().filter(|(_, done)| matches!(done, Done::Refused(_))).count() {
         0 => Ok(()),
         count => Err(Failure::Failed(format!("{count} files could not be written"))),
@@ -236,15 +228,7 @@ pub(super) fn run_revert(asked: &Revert) -> Result<(), Failure> {
     }
     let done = revert(root, which, &mut journal);
     let done = done.map_err(|error| Failure::Failed(format!("the journal: {error}")))?;
-    let mut told = Vec::new();
-    for (entry, done) in &done {
-        tell(&entry.check, &entry.change.path, done, asked.place.json, &mut told)?;
-    }
-    if asked.place.json {
-        print_line(&json!({ "changes": told }).to_string())?;
-    } else if done.is_empty() {
-        print_line("Nothing is changed.")?;
-    }
+    tell_all(&done, asked.place.json, "Nothing is changed.")?;
     if is_persisted(root) {
         persist(root, &journal)
             .map_err(|error| Failure::Failed(format!("{PERSISTED}: {error}")))?;
@@ -259,24 +243,10 @@ pub(super) fn run_revert(asked: &Revert) -> Result<(), Failure> {
 
 pub(super) fn run_status(place: &Place) -> Result<(), Failure> {
     let (files, journal) = (HostFiles::here(place.root()), place.journal()?);
-    let (mut told, mut drift) = (Vec::new(), 0);
-    for entry in journal.standing() {
-        let done = drifted(&files, entry);
-        drift += usize::from(done.is_some());
-        tell(
-            &entry.check,
-            &entry.change.path,
-            &done.unwrap_or(Done::Written),
-            place.json,
-            &mut told,
-        )?;
-    }
-    if place.json {
-        print_line(&json!({ "changes": told }).to_string())?;
-    } else if journal.standing().next().is_none() {
-        print_line("Nothing is changed.")?;
-    }
-    if drift == 0 { Ok(()) } else { Err(Failure::Met) }
+    let state = |entry: &JournalEntry| drifted(&files, entry).unwrap_or(Done::Written);
+    let found: Vec<_> = journal.standing().map(|entry| (entry.clone(), state(entry))).collect();
+    tell_all(&found, place.json, "Nothing is changed.")?;
+    if found.iter().all(|(_, done)| *done == Done::Written) { Ok(()) } else { Err(Failure::Met) }
 }
 
 pub(super) fn run_verify(place: &Place) -> Result<(), Failure> {
@@ -335,6 +305,19 @@ pub(super) fn run_unit(place: &Place) -> Result<(), Failure> {
 /// The change of another network namespace, whose name follows.
 const ELSEWHERE: &str =
     "not here: it was changed in another network namespace; `nsenter --net` goes there:";
+
+/// Prints the results for the files of these changes, or that there are none.
+fn tell_all(done: &[(JournalEntry, Done)], as_json: bool, none: &str) -> Result<(), Failure> {
+    let mut told = Vec::new();
+    for (entry, done) in done {
+        tell(&entry.check, &entry.change.path, done, as_json, &mut told)?;
+    }
+    match (as_json, done) {
+        (true, _) => print_line(&json!({ "changes": told }).to_string()),
+        (false, []) => print_line(none),
+        (false, _) => Ok(()),
+    }
+}
 
 /// Prints the result for a file, or keeps it for JSON.
 fn tell(

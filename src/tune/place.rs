@@ -12,18 +12,18 @@ use crate::Failure;
 /// The default directory of the journal.
 pub(super) const STATE: &str = "/var/lib/velodrome/tune";
 
-/// The host that is changed, and the journal of its changes.
+/// The host that is changed, and the journal of its changes. Plain data: flags.
 #[derive(Debug, Args)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// The directory of the journal; relative to --root.
     #[arg(long, value_name = "DIR", default_value = STATE)]
-    pub(super) state: PathBuf,
+    pub(crate) state: PathBuf,
     /// A directory with the files of another machine.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
-    pub(super) json: bool,
+    pub(crate) json: bool,
 }
 
 impl Place {

@@ -265,10 +265,8 @@ impl Listener {
             Ok(address) => Ok(ListenAddress::Tcp(address)),
             Err(_) => {
                 let path = match &self.kind {
-                    Kind::Unix(file) => {
-                        file.as_ref().map(|file| file.path.clone()).unwrap_or_default()
-                    }
-                    Kind::Tcp | Kind::Inherited => PathBuf::new(),
+                    Kind::Unix(Some(file)) => file.path().to_path_buf(),
+                    Kind::Unix(None) | Kind::Tcp | Kind::Inherited => PathBuf::new(),
                 };
                 Ok(ListenAddress::Unix(UnixAddress { path, mode: 0 }))
             }

@@ -60,25 +60,25 @@ pub(super) enum Opening {
     None,
 }
 
-/// One requirement and how it is tested.
+/// One requirement and how it is tested. Plain data.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct FrameCase {
+pub(crate) struct FrameCase {
     /// Name, unique in the suite: source, section and subject.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// The source of the requirement: `RFC 9113 6.3`, or `policy <topic>`.
-    pub(super) section: String,
-    pub(super) level: RequirementLevel,
+    pub(crate) section: String,
+    pub(crate) level: RequirementLevel,
     /// The requirement in our own words.
-    pub(super) requirement: String,
+    pub(crate) requirement: String,
     #[serde(default)]
-    pub(super) needs: Vec<Condition>,
+    pub(crate) needs: Vec<Condition>,
     #[serde(default)]
-    pub(super) opening: Opening,
+    pub(crate) opening: Opening,
     /// The client's acts, a line each.
-    pub(super) script: String,
+    pub(crate) script: String,
     /// The outcomes, each of which is right.
-    pub(super) right: Vec<String>,
+    pub(crate) right: Vec<String>,
 }
 
 impl FrameCase {

@@ -194,7 +194,7 @@ impl<'f> FrameClient<'f> {
 
     /// The name of the code of the last GOAWAY.
     pub fn farewell(&self) -> Option<String> {
-        self.inbox.farewell().map(|farewell| names::error_name(farewell.code))
+        self.inbox.farewell().map(names::error_name)
     }
 
     /// The rule that the server broke, if it did.

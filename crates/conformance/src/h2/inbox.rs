@@ -32,10 +32,9 @@ struct OpenBlock {
 }
 
 /// GOAWAY.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Farewell {
-    pub(super) last_stream: u32,
-    pub(super) code: u32,
+struct Farewell {
+    last_stream: u32,
+    code: u32,
 }
 
 /// The frames of the server.
@@ -80,7 +79,8 @@ impl Inbox {
             let length =
                 usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
             if length > ledger.frame_bytes() as usize {
-                return self.violate(format!("a frame of {length} bytes (RFC 9113 section 4.2)"));
+                self.violation = Some(format!("a frame of {length} bytes (RFC 9113 section 4.2)"));
+                return;
             }
             let Some(payload) = behind.get(..length) else { return };
             self.consumed += HEAD_BYTES + length;
@@ -89,7 +89,7 @@ impl Inbox {
             self.name(&frame);
             if let Err(violation) = self.read(&frame, ledger) {
                 let name = names::frame_name(frame.kind);
-                self.violate(format!("{name} on stream {stream}: {violation}"));
+                self.violation = Some(format!("{name} on stream {stream}: {violation}"));
             }
         }
     }
@@ -114,9 +114,9 @@ impl Inbox {
         self.pings.iter().any(|ping| ping == opaque)
     }
 
-    /// The last GOAWAY.
-    pub(super) fn farewell(&self) -> Option<Farewell> {
-        self.farewell
+    /// The code of the last GOAWAY.
+    pub(super) fn farewell(&self) -> Option<u32> {
+        self.farewell.as_ref().map(|farewell| farewell.code)
     }
 
     /// The answer on a stream.
@@ -131,10 +131,6 @@ impl Inbox {
             text.push_str(&format!(", ... {} frames in all", self.frames));
         }
         text
-    }
-
-    fn violate(&mut self, text: String) {
-        self.violation = Some(text);
     }
 
     fn name(&mut self, frame: &Frame<'_>) {
@@ -292,7 +288,7 @@ impl Inbox {
         if frame.stream != 0 {
             return Err("a farewell of a stream".to_owned());
         }
-        if self.farewell.is_some_and(|before| before.last_stream < last_stream) {
+        if self.farewell.as_ref().is_some_and(|before| before.last_stream < last_stream) {
             return Err("the last stream became larger (RFC 9113 section 6.8)".to_owned());
         }
         self.farewell = Some(Farewell { last_stream, code });

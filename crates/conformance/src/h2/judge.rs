@@ -35,7 +35,7 @@ pub(super) fn judge(
                     Fact::Closed => client.ends_within(options.close_timeout),
                     Fact::ConnectionError(codes) => {
                         client.ends_within(options.close_timeout)
-                            && client.inbox().farewell().is_none_or(|end| codes.contain(end.code))
+                            && client.inbox().farewell().is_none_or(|code| codes.contain(code))
                     }
                     Fact::Alive => client.is_alive(facts.probe_path())?,
                     _ => seen(fact, client.inbox()),
@@ -56,7 +56,7 @@ fn shows(fact: &Fact, inbox: &Inbox, facts: &Facts, last: u32) -> bool {
         Fact::Closed => false,
         Fact::Alive => true,
         Fact::ConnectionError(codes) | Fact::Farewell(codes) => {
-            inbox.farewell().is_some_and(|farewell| codes.contain(farewell.code))
+            inbox.farewell().is_some_and(|code| codes.contain(code))
         }
         Fact::Reset(stream, codes) => {
             let code = answer(stream).and_then(StreamAnswer::reset_code);

@@ -13,15 +13,15 @@ pub(super) const PADDED: u8 = 0x8;
 /// The flag PRIORITY of HEADERS.
 pub(super) const PRIORITY: u8 = 0x20;
 
-/// The head of a frame.
+/// The head of a frame. Plain data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Head {
-    pub(super) kind: u8,
-    pub(super) flags: u8,
+pub(crate) struct Head {
+    pub(crate) kind: u8,
+    pub(crate) flags: u8,
     /// With the reserved bit, if that is to be set.
-    pub(super) stream: u32,
+    pub(crate) stream: u32,
     /// The length that the head says, if it lies.
-    pub(super) length: Option<u32>,
+    pub(crate) length: Option<u32>,
 }
 
 /// Appends a frame.

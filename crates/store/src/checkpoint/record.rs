@@ -94,23 +94,23 @@ impl Meta {
     }
 }
 
-/// A state of the file that is completely on disk and stays there.
+/// A state of the file that is completely on disk and stays there. Plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Saved {
+pub(crate) struct Saved {
     /// The boot id when it was recorded: until the next boot the file is newer and complete.
-    pub(super) boot: [u8; BOOT],
+    pub(crate) boot: [u8; BOOT],
     /// The inode of the file.
-    pub(super) inode: u64,
+    pub(crate) inode: u64,
     /// The meta page of its tree.
-    pub(super) meta: Meta,
+    pub(crate) meta: Meta,
 }
 
-/// A record. Of the two in the file, the one with the higher number is valid.
+/// A record. Of the two in the file, the one with the higher number is valid. Plain data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Record {
-    pub(super) number: u64,
+pub(crate) struct Record {
+    pub(crate) number: u64,
     /// `None` if the file is complete without a checkpoint.
-    pub(super) saved: Option<Saved>,
+    pub(crate) saved: Option<Saved>,
 }
 
 impl Record {

@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
-use super::events::ReplicationEvent;
+use super::events::{DoneOrders, ReplicationEvent};
 use super::forwards::Forwards;
 use super::post::{Post, ReplicationMoment};
 use super::taking::Taking;
 use crate::failure::StoreFailure;
 use crate::limits::{APPLIED_SIZE, ASK_AGAIN_MS, BEHIND_MS, LEADER_AWAY_MS};
+use crate::order::Order;
 use crate::replication::{
     ClockWatch, CommitRecord, ReplicationPeer, StorePosition, Talk, TalkHead, Unfollowed,
     decode_results, move_result,
@@ -26,7 +27,7 @@ struct KnownLeader {
 
 #[derive(Debug, Default)]
 pub(super) struct Following {
-    pub(super) forwards: Forwards,
+    forwards: Forwards,
     leader: Option<KnownLeader>,
     /// Where the store is.
     position: Option<StorePosition>,
@@ -221,10 +222,21 @@ impl Following {
         self.ahead = self.position;
     }
 
+    /// Takes orders of clients, which may wait that long.
+    pub(super) fn order(&mut self, number: u64, orders: Vec<Order>, until_ms: u64) {
+        self.forwards.add(number, orders, until_ms);
+    }
+
+    /// This store leads: fails the orders that have no answer.
+    pub(super) fn give_up(&mut self, done: &mut Vec<DoneOrders>) {
+        self.forwards.give_up(done);
+    }
+
     pub(super) fn turn(
         &mut self,
         writer: &mut Writer,
         post: &mut Post,
+        (names, done): (&[String], &mut Vec<DoneOrders>),
         events: &mut Vec<ReplicationEvent>,
         now: ReplicationMoment,
     ) -> Result<u64, StoreFailure> {
@@ -238,6 +250,8 @@ impl Following {
         self.ask(writer, post, now.ms)?;
         self.watch_lag(events, now.ms);
         let wait = self.forwards.until_ms().map_or(u64::MAX, |until| until.saturating_sub(now.ms));
+        let (leader, position) = (self.leader(), self.position.unwrap_or_default());
+        self.forwards.turn(writer, (post, leader), (names, done), (&position, now));
         Ok(wait.min(ASK_AGAIN_MS))
     }
 
@@ -279,7 +293,7 @@ impl Following {
         self.taking = None;
         self.position = writer.position()?;
         self.drop_pending();
-        post.head.origin = self.position.map_or(0, |position| position.origin);
+        post.join(self.position);
         events.push(match replaced {
             Ok(()) => ReplicationEvent::SnapshotTaken(end.position.number),
             Err(failure) => ReplicationEvent::NotApplied(failure),

@@ -40,7 +40,6 @@ struct Forward {
 #[derive(Debug, Default)]
 pub(super) struct Forwards {
     queue: VecDeque<Forward>,
-    done: Vec<DoneOrders>,
 }
 
 impl Forwards {
@@ -95,13 +94,13 @@ impl Forwards {
         &mut self,
         writer: &mut Writer,
         (post, leader): (&mut Post, Option<ReplicationPeer>),
-        names: &[String],
+        (names, done): (&[String], &mut Vec<DoneOrders>),
         (position, now): (&StorePosition, ReplicationMoment),
     ) {
         while let Some(front) = self.queue.front_mut() {
             front.step(writer, (position, now));
             let Some(results) = front.results(position) else { break };
-            self.done.push((front.number, results));
+            done.push((front.number, results));
             self.queue.pop_front();
         }
         let Some(leader) = leader else { return };
@@ -116,17 +115,12 @@ impl Forwards {
     }
 
     /// Fails all: this store is the leader now, and knows what was executed and what was not only of those that wait.
-    pub(super) fn give_up(&mut self) -> Vec<DoneOrders> {
+    pub(super) fn give_up(&mut self, done: &mut Vec<DoneOrders>) {
         for mut forward in self.queue.drain(..) {
             forward.fail();
             let results = forward.results(&StorePosition::default());
-            self.done.extend(results.map(|results| (forward.number, results)));
+            done.extend(results.map(|results| (forward.number, results)));
         }
-        self.take_done()
-    }
-
-    pub(super) fn take_done(&mut self) -> Vec<DoneOrders> {
-        std::mem::take(&mut self.done)
     }
 
     /// The time at which the first one fails.

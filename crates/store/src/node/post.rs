@@ -1,8 +1,8 @@
 //! The orders that a node sends, and the news that it hears.
 //!
-//! Owns the numbers of its messages. Never decides what is sent.
+//! Owns the heads and the numbers of its messages. Never decides what is sent.
 
-use crate::replication::{ReplicationPeer, Talk, TalkHead, cut};
+use crate::replication::{LeaderTerm, ReplicationPeer, StorePosition, Talk, TalkHead, cut};
 
 /// An order from a node to its transport.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,15 +36,30 @@ pub struct ReplicationMoment {
 /// The messages of a node that are not taken yet.
 #[derive(Debug)]
 pub(super) struct Post {
-    pub(super) head: TalkHead,
+    head: TalkHead,
     number: u64,
     out: Vec<ReplicationOrder>,
 }
 
 impl Post {
-    pub(super) fn new(me: ReplicationPeer) -> Self {
-        let head = TalkHead { from: me, ..TalkHead::default() };
+    pub(super) fn new(me: ReplicationPeer, heard: LeaderTerm) -> Self {
+        let head = TalkHead { from: me, heard, ..TalkHead::default() };
         Self { head, number: 0, out: Vec::new() }
+    }
+
+    /// The head of its messages.
+    pub(super) fn head(&self) -> TalkHead {
+        self.head
+    }
+
+    /// Its messages are of the history of this position; `None`: of none yet.
+    pub(super) fn join(&mut self, position: Option<StorePosition>) {
+        self.head.origin = position.map_or(0, |position| position.origin);
+    }
+
+    /// The node has heard of a later term.
+    pub(super) fn hear(&mut self, term: LeaderTerm) {
+        self.head.heard = term;
     }
 
     /// A number that no other message or question of this node has.

@@ -57,9 +57,8 @@ impl Replicator {
                     .to_owned(),
             ));
         }
-        let mut post = Post::new(options.me);
-        post.head.origin = position.map_or(0, |position| position.origin);
-        post.head.heard = writer.standing()?.heard;
+        let mut post = Post::new(options.me, writer.standing()?.heard);
+        post.join(position);
         let part = if writer.standing()?.leads {
             Part::Leader(Leading::default())
         } else {
@@ -82,9 +81,7 @@ impl Replicator {
     pub fn order(&mut self, number: u64, orders: Vec<Order>, now: ReplicationMoment) {
         match &mut self.part {
             Part::Leader(leading) => leading.order(number, orders),
-            Part::Replica(following) => {
-                following.forwards.add(number, orders, now.ms + self.wait_ms);
-            }
+            Part::Replica(following) => following.order(number, orders, now.ms + self.wait_ms),
         }
     }
 
@@ -135,7 +132,7 @@ impl Replicator {
         talk: Talk,
         now: ReplicationMoment,
     ) -> Result<(), StoreFailure> {
-        let own = self.post.head;
+        let own = self.post.head();
         if head.from == own.from || head.to.is_some_and(|to| to != own.from) {
             return Ok(());
         }
@@ -150,7 +147,7 @@ impl Replicator {
         } else if head.heard < own.heard && talk != Talk::Hello {
             self.post.tell(head.from, &Talk::Hello);
         }
-        let is_of_now = head.heard == self.post.head.heard;
+        let is_of_now = head.heard == self.post.head().heard;
         match &mut self.part {
             Part::Leader(leading) => {
                 leading.on_talk(writer, &mut self.post, (head.from, talk), &self.names)
@@ -164,7 +161,7 @@ impl Replicator {
 
     fn on_later_term(&mut self, writer: &mut Writer, term: LeaderTerm) -> Result<(), StoreFailure> {
         writer.hear(term)?;
-        self.post.head.heard = term;
+        self.post.hear(term);
         match &mut self.part {
             Part::Leader(leading) => {
                 let waiting = leading.take_local();
@@ -194,13 +191,8 @@ impl Replicator {
         match &mut self.part {
             Part::Leader(leading) => leading.turn(writer, &mut self.post, &mut self.done, now),
             Part::Replica(following) => {
-                let rest = following.turn(writer, &mut self.post, &mut self.events, now)?;
-                let position = following.position().unwrap_or_default();
-                let leader = following.leader();
-                let forwards = &mut following.forwards;
-                forwards.turn(writer, (&mut self.post, leader), &self.names, (&position, now));
-                self.done.append(&mut forwards.take_done());
-                Ok(rest)
+                let of_orders = (&*self.names, &mut self.done);
+                following.turn(writer, &mut self.post, of_orders, &mut self.events, now)
             }
         }
     }
@@ -219,11 +211,11 @@ impl Replicator {
             return Err(PromoteRefused::HasNothing);
         }
         following.settle(writer, &mut self.events).map_err(PromoteRefused::Store)?;
-        let term = writer.promote(self.post.head.from.0, now.unix_ms);
+        let term = writer.promote(self.post.head().from.0, now.unix_ms);
         let term = term.map_err(PromoteRefused::Store)?;
         writer.clock().reset();
-        self.post.head.heard = term;
-        self.done.append(&mut following.forwards.give_up());
+        self.post.hear(term);
+        following.give_up(&mut self.done);
         self.part = Part::Leader(Leading::default());
         Ok(term)
     }
@@ -253,7 +245,7 @@ impl Replicator {
         now: ReplicationMoment,
     ) -> Result<ReplicationStatus, StoreFailure> {
         let number = writer.position()?.map_or(0, |StorePosition { number, .. }| number);
-        let term = self.post.head.heard;
+        let term = self.post.head().heard;
         Ok(match &self.part {
             Part::Leader(_) => ReplicationStatus {
                 role: StoreRole::Leader,

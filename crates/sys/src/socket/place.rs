@@ -13,7 +13,7 @@ use super::{ListenAddress, Listener};
 /// The file of a Unix socket. Its name may belong to another one tomorrow.
 #[derive(Debug)]
 pub(super) struct SocketFile {
-    pub(super) path: PathBuf,
+    path: PathBuf,
     /// Its file system and inode.
     identity: Option<(u64, u64)>,
 }
@@ -21,6 +21,10 @@ pub(super) struct SocketFile {
 impl SocketFile {
     pub(super) fn at(path: &Path) -> Self {
         Self { path: path.to_path_buf(), identity: Self::identity_of(path) }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     fn identity_of(path: &Path) -> Option<(u64, u64)> {

@@ -21,10 +21,11 @@ pub(super) const CONTEXT_PRIMITIVE_7: u8 = 0x87;
 pub(super) const CONTEXT_0: u8 = 0xa0;
 pub(super) const CONTEXT_3: u8 = 0xa3;
 
+/// An element. Plain data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Element<'b> {
-    pub(super) tag: u8,
-    pub(super) body: &'b [u8],
+pub(crate) struct Element<'b> {
+    pub(crate) tag: u8,
+    pub(crate) body: &'b [u8],
 }
 
 /// Reads elements from the front.

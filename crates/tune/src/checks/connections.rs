@@ -9,7 +9,7 @@ use crate::host::HostReading;
 use crate::server::ServerThread;
 use crate::tcp::{Side, TcpSocket};
 
-use super::sockets::{accept_queue, overflowed};
+use super::sockets::{accept_queue_room, overflowed};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -203,16 +203,12 @@ fn corked(host: &HostReading) -> Option<Finding> {
 const BACKLOG: u64 = 256;
 
 fn backlog(host: &HostReading) -> Finding {
-    let listener = accept_queue(host);
     let of_epoll = || sockets(host).map(|sockets| sockets.backlog);
-    let room = match listener {
-        Some(listener) => Some(listener.room),
-        None => match of_epoll() {
-            Ok(room) => room,
-            Err(finding) => return finding,
-        },
+    let room = match accept_queue_room(host).map_or_else(of_epoll, |room| Ok(Some(room))) {
+        Ok(Some(room)) => room,
+        Ok(None) => return Finding::unknown("no listener of it was seen"),
+        Err(finding) => return finding,
     };
-    let Some(room) = room else { return Finding::unknown("no listener of it was seen") };
     let most = host.sysctl("net.core.somaxconn");
     let is_its_own = most.is_none_or(|most| room < most);
     if let Some((text, price)) = overflowed(host)

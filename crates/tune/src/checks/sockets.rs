@@ -129,14 +129,9 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// The accept queue of a listener of the server.
-pub(super) struct AcceptQueue {
-    /// Connections that may wait in it.
-    pub(super) room: u64,
-}
-
-/// The listener of the server that has dropped most since the first reading, or has least room.
-pub(super) fn accept_queue(host: &HostReading) -> Option<AcceptQueue> {
+/// Connections that may wait at a listener of the server: the one that has dropped most since the first reading, or has
+/// least room.
+pub(super) fn accept_queue_room(host: &HostReading) -> Option<u64> {
     let listens = |one: &&TcpSocket| one.side == Side::Listens;
     let before: BTreeMap<_, u64> = host
         .before
@@ -150,9 +145,9 @@ pub(super) fn accept_queue(host: &HostReading) -> Option<AcceptQueue> {
     let dropped = |one: &TcpSocket| {
         one.number("drops").saturating_sub(before.get(&one.key()).copied().unwrap_or(0))
     };
-    let worst =
-        now.max_by_key(|one| (dropped(one), std::cmp::Reverse(one.number("send_queue"))))?;
-    Some(AcceptQueue { room: worst.number("send_queue") })
+    now.map(|one| (dropped(one), one.number("send_queue")))
+        .max_by_key(|&(dropped, room)| (dropped, std::cmp::Reverse(room)))
+        .map(|(_, room)| room)
 }
 
 /// Seconds that a connection takes of its client where nothing is dropped. A dropped one costs at least [`RETRY`].
@@ -180,7 +175,7 @@ fn somaxconn(host: &HostReading) -> Finding {
     let Some(most) = host.sysctl("net.core.somaxconn") else {
         return Finding::unknown("net.core.somaxconn cannot be read");
     };
-    let room = accept_queue(host).map(|queue| queue.room);
+    let room = accept_queue_room(host);
     if let Some((text, price)) = overflowed(host) {
         return match room {
             Some(room) if room < most => {
@@ -209,7 +204,7 @@ fn handshakes(host: &HostReading) -> Finding {
     if dropped > 0 && host.seconds.is_some() {
         let full = format!("the queue was full {dropped} times {}", host.span());
         // It has no more room than the accept queue (tcp_conn_request in the kernel's net/ipv4/tcp_input.c).
-        return match accept_queue(host).map(|queue| queue.room) {
+        return match accept_queue_room(host) {
             Some(room) if most.is_none_or(|most| room < most) => Finding::good(format!(
                 "{full}, because a listener has room for {room}: see app.backlog and stack.somaxconn"
             )),

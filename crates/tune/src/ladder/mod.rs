@@ -150,8 +150,7 @@ pub fn climb<E>(
     measure: impl FnMut(&[usize], &str) -> Result<StateOutcome, E>,
 ) -> Result<LadderReport, ClimbError<E>> {
     let mut turns = Turns::new(rounds, measure);
-    let noise = baseline(&mut turns)?;
-    let first = turns.first.take().ok_or(ClimbError::Stopped)?;
+    let (noise, first) = baseline(&mut turns)?;
     let mut report = LadderReport {
         schema: 1,
         tool: first.tool,
@@ -180,7 +179,7 @@ pub fn climb<E>(
     Ok(report)
 }
 
-fn baseline<E, M>(turns: &mut Turns<M>) -> Result<Comparison, ClimbError<E>>
+fn baseline<E, M>(turns: &mut Turns<M>) -> Result<(Comparison, Report), ClimbError<E>>
 where
     M: FnMut(&[usize], &str) -> Result<StateOutcome, E>,
 {
@@ -188,13 +187,11 @@ where
     if let Some(why) = same.refused {
         return Err(ClimbError::Baseline(why));
     }
-    if same.comparison.first.runs == 0 {
-        return Err(match turns.is_stopped() {
-            true => ClimbError::Stopped,
-            false => ClimbError::Invalid(same.invalid),
-        });
+    match same.first {
+        Some(first) if same.comparison.first.runs > 0 => Ok((same.comparison, first)),
+        _ if turns.is_stopped() => Err(ClimbError::Stopped),
+        _ => Err(ClimbError::Invalid(same.invalid)),
     }
-    Ok(same.comparison)
 }
 
 /// Measures each step on top of those that were kept; returns the kept ones.

@@ -98,16 +98,16 @@ pub(super) fn noise(report: &LadderReport) -> String {
     format!("{}, {}; {noise}", known(&report.host.kernel), known(&report.host.cpu_model))
 }
 
-/// One bar.
-pub(super) struct Stair {
-    pub(super) name: String,
-    pub(super) rate: f64,
-    pub(super) p99_ns: f64,
+/// One bar. Plain data.
+pub(crate) struct Stair {
+    pub(crate) name: String,
+    pub(crate) rate: f64,
+    pub(crate) p99_ns: f64,
     /// The server's CPU time per request; `None` if it cannot be measured.
-    pub(super) cpu_ns: Option<f64>,
-    pub(super) gain: String,
+    pub(crate) cpu_ns: Option<f64>,
+    pub(crate) gain: String,
     /// Whether the step was kept.
-    pub(super) is_kept: bool,
+    pub(crate) is_kept: bool,
 }
 
 impl Stair {

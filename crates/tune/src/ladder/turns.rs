@@ -15,19 +15,19 @@ pub(super) struct Turns<M> {
     rounds: u32,
     measure: M,
     stopped: bool,
-    /// The first valid report.
-    pub(super) first: Option<Report>,
 }
 
-/// The result of a comparison.
+/// The result of a comparison. Plain data.
 #[derive(Debug)]
-pub(super) struct Compared {
-    pub(super) comparison: Comparison,
+pub(crate) struct Compared {
+    pub(crate) comparison: Comparison,
+    /// The first valid report of the first state.
+    pub(crate) first: Option<Report>,
     /// The reason why one of its states cannot be set up.
-    pub(super) refused: Option<String>,
+    pub(crate) refused: Option<String>,
     /// Runs that are not counted, and the reason.
-    pub(super) thrown_away: u32,
-    pub(super) invalid: Vec<String>,
+    pub(crate) thrown_away: u32,
+    pub(crate) invalid: Vec<String>,
 }
 
 /// The result of one state in one round.
@@ -41,7 +41,7 @@ enum Run {
 
 impl<M> Turns<M> {
     pub(super) fn new(rounds: u32, measure: M) -> Self {
-        Self { rounds, measure, stopped: false, first: None }
+        Self { rounds, measure, stopped: false }
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -78,7 +78,6 @@ impl<M> Turns<M> {
                     }
                 }
             }
-            self.first.get_or_insert_with(|| pair[0].clone());
             for (side, report) in sides.iter_mut().zip(pair) {
                 side.push(report);
             }
@@ -89,7 +88,8 @@ impl<M> Turns<M> {
         let comparison = Comparison::of(side(0, first), side(1, second), noise, ended);
         bad.reasons.sort_unstable();
         bad.reasons.dedup();
-        Ok(Compared { comparison, refused, thrown_away: bad.count, invalid: bad.reasons })
+        let first = sides.into_iter().flatten().next();
+        Ok(Compared { comparison, first, refused, thrown_away: bad.count, invalid: bad.reasons })
     }
 
     fn once<E>(&mut self, state: &[usize], label: &str, bad: &mut Bad) -> Result<Run, E>

@@ -70,7 +70,7 @@ pub struct RequestHead<'b, 's> {
     /// The request target.
     pub target: RequestTarget<'b>,
     /// Bytes of the target before its query: see [`RequestHead::split_target`].
-    pub(super) path_size: usize,
+    pub(crate) path_size: usize,
     /// Whether the connection it came over is encrypted.
     pub scheme: Scheme,
     /// The client's version.

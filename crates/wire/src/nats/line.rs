@@ -7,15 +7,15 @@ use memchr::memchr;
 use super::NatsProblem;
 use crate::limits::{NATS_LINE_SIZE, NATS_SIZE_DIGITS};
 
-/// A complete control line at the beginning of the input.
+/// A complete control line at the beginning of the input. Plain data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<'i> {
+pub(crate) struct Line<'i> {
     /// Its first word.
-    pub(super) word: &'i [u8],
+    word: &'i [u8],
     /// Everything after the first word and the blanks that follow it.
-    pub(super) rest: &'i [u8],
+    pub(crate) rest: &'i [u8],
     /// Bytes of the line, with its end.
-    pub(super) length: usize,
+    pub(crate) length: usize,
 }
 
 fn is_blank(byte: &u8) -> bool {
@@ -60,24 +60,24 @@ impl<'i> Line<'i> {
     }
 }
 
-/// The parts of a message that is complete.
+/// The parts of a message that is complete. Plain data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Parts<'i> {
+pub(crate) struct Parts<'i> {
     /// Header fields, with their empty line.
-    pub(super) headers: &'i [u8],
+    pub(crate) headers: &'i [u8],
     /// The content.
-    pub(super) payload: &'i [u8],
+    pub(crate) payload: &'i [u8],
     /// Bytes of all, with the line and the last CR LF.
-    pub(super) length: usize,
+    pub(crate) length: usize,
 }
 
 /// The sizes of the parts of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     /// Header fields, with their empty line.
-    pub(super) headers: usize,
+    headers: usize,
     /// All.
-    pub(super) whole: usize,
+    whole: usize,
 }
 
 impl Sizes {

@@ -63,16 +63,16 @@ const RESERVED: u8 = 0x30;
 /// Marks a masked payload.
 const MASKED: u8 = 0x80;
 
-/// The head of a frame.
+/// The head of a frame. Plain data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head {
-    pub(super) opcode: Opcode,
-    pub(super) is_final: bool,
-    pub(super) is_deflated: bool,
-    pub(super) mask: Option<[u8; 4]>,
-    pub(super) payload: u64,
+pub(crate) struct Head {
+    pub(crate) opcode: Opcode,
+    pub(crate) is_final: bool,
+    pub(crate) is_deflated: bool,
+    pub(crate) mask: Option<[u8; 4]>,
+    pub(crate) payload: u64,
     /// Bytes of the head itself.
-    pub(super) length: usize,
+    pub(crate) length: usize,
 }
 
 /// Why bytes are not the head of a frame.

@@ -5,11 +5,11 @@
 
 use crate::limits;
 
-/// Where a field line begins and how long its name is.
+/// Where a field line begins and how long its name is. Plain data.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::http) struct Slot {
-    pub(in crate::http) begin: u16,
-    pub(in crate::http) name_size: u16,
+pub(crate) struct Slot {
+    pub(crate) begin: u16,
+    pub(crate) name_size: u16,
 }
 
 /// The first letters of names, one bit each: for most absent names this alone shows that they are absent.

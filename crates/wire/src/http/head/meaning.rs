@@ -34,11 +34,11 @@ enum Expectation {
     Continue,
 }
 
-/// The options of Connection that have a meaning here (RFC 9110, 7.6.1).
+/// The options of Connection that have a meaning here (RFC 9110, 7.6.1). Plain data.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::http) struct Connection {
-    pub(in crate::http) close: bool,
-    pub(in crate::http) keep_alive: bool,
+pub(crate) struct Connection {
+    pub(crate) close: bool,
+    pub(crate) keep_alive: bool,
     upgrade: bool,
 }
 
@@ -68,13 +68,13 @@ const UNUSUAL: Initials = Initials::of(b"content-length")
     .and(Initials::of(b"expect"))
     .and(Initials::of(b"upgrade"));
 
-/// The meaning of all fields together.
-pub(super) struct Conclusion<'b> {
-    pub(super) host: Option<&'b [u8]>,
-    pub(super) framing: Framing,
-    pub(super) persistent: bool,
-    pub(super) expects_continue: bool,
-    pub(super) upgrade: Option<&'b [u8]>,
+/// The meaning of all fields together. Plain data.
+pub(crate) struct Conclusion<'b> {
+    pub(crate) host: Option<&'b [u8]>,
+    pub(crate) framing: Framing,
+    pub(crate) persistent: bool,
+    pub(crate) expects_continue: bool,
+    pub(crate) upgrade: Option<&'b [u8]>,
 }
 
 impl<'b> Meaning<'b> {

@@ -8,17 +8,17 @@ use crate::http::method::Method;
 use crate::http::refusal::Reason;
 use crate::http::url::{self, Scheme};
 
-/// The content of the first line.
-pub(super) struct RequestLine<'b> {
-    pub(super) method: Method,
-    pub(super) target: RequestTarget<'b>,
+/// The content of the first line. Plain data.
+pub(crate) struct RequestLine<'b> {
+    pub(crate) method: Method,
+    pub(crate) target: RequestTarget<'b>,
     /// Bytes of the target before its question mark.
-    pub(super) path_size: usize,
-    pub(super) version: HttpVersion,
+    pub(crate) path_size: usize,
+    pub(crate) version: HttpVersion,
     /// The authority of an absolute target.
-    pub(super) authority: Option<&'b [u8]>,
+    pub(crate) authority: Option<&'b [u8]>,
     /// The input after the line.
-    pub(super) rest: &'b [u8],
+    pub(crate) rest: &'b [u8],
 }
 
 /// Reads the line at the start of `input`.
