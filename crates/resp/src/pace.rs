@@ -48,7 +48,7 @@ pub(crate) enum Entry {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self::by(sys::clock::tick_counter)
+        Self::by(runtime::account::tick)
     }
 }
 

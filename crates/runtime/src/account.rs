@@ -164,6 +164,12 @@ pub(crate) fn begin_turn(now_ns: u64) {
     });
 }
 
+/// [`tick_counter`], by which work within a turn is bounded. Where no time passes within one, that is all of it.
+#[inline]
+pub fn tick() -> u64 {
+    NOW.with(|now| if now.per_us.get() == 0 { now.turn_began_ns.get() } else { tick_counter() })
+}
+
 /// This moment, in nanoseconds of the monotonic clock.
 pub fn moment_ns() -> u64 {
     NOW.with(|now| now.turn_began_ns.get()).saturating_add(since_turn_began_ns())
