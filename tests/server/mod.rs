@@ -1,6 +1,7 @@
 //! The built server as a test sees it: a process with a directory of its own, started with a plan, ended with the test.
 //! Never ends a process it did not start.
 
+pub(crate) mod autobahn;
 pub(crate) mod browser;
 pub(crate) mod caches;
 pub(crate) mod certificates;

@@ -5,6 +5,7 @@
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
+use crate::server::autobahn::cases_pass;
 use crate::server::channel::{UPGRADE, ask, connect, frame, post, resp, say, websocket};
 use crate::server::client::{field, text};
 use crate::server::patience::until;
@@ -315,10 +316,7 @@ fn the_cases_of_the_autobahn_suite_pass() {
     }
     let server = site();
     let url = format!("ws://{}/channels/echo", server.address());
-    let reports = server.directory().join("reports").display().to_string();
     // All except performance (9) and compression (12, 13).
-    let words = ["-x", "9.*", "-x", "12.*", "-x", "13.*", "-o", &reports, &url];
-    let output = run(Command::new("kosoku").args(words));
-    let printed = printed_by(&output);
-    assert!(output.status.success() && printed.contains("247 cases passed"), "{printed}");
+    let words = ["-x", "9.*", "-x", "12.*", "-x", "13.*"];
+    cases_pass(server.directory(), &url, &words, 247);
 }

@@ -3,12 +3,12 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Command;
 
+use crate::server::autobahn::cases_pass;
 use crate::server::channel::{UPGRADE, ask, connect, frame, say};
 use crate::server::client::text;
 use crate::server::patience::until;
-use crate::server::{Plan, Server, has, printed_by, run};
+use crate::server::{Plan, Server, has};
 
 const TALK: &str = r#"
 local last
@@ -332,21 +332,15 @@ fn the_cases_of_the_autobahn_suite_pass() {
     plan.directory.write("app/echo.lua", ECHO);
     let server = plan.start();
     let url = format!("ws://{}/echo", server.address());
-    let passed = |words: &[&str], count: &str| {
-        let reports = server.directory().join("reports").display().to_string();
-        let words = [words, &["-o", &*reports, &*url]].concat();
-        let output = run(Command::new("kosoku").args(words));
-        let printed = printed_by(&output);
-        assert!(output.status.success() && printed.contains(count), "{printed}");
-    };
     // All except performance (9) and compression.
-    passed(&["-x", "9.*", "-x", "12.*", "-x", "13.*"], "247 cases passed");
+    let words = ["-x", "9.*", "-x", "12.*", "-x", "13.*"];
+    cases_pass(server.directory(), &url, &words, 247);
     // The compression cases whose messages get shorter (the package counts others as failed), with an unrestricted
     // window (13.3 and 13.5 request a smaller one), in four sizes.
     let groups = ["12.1", "12.3", "12.4", "13.1", "13.2", "13.4", "13.6", "13.7"];
     let cases = groups.iter().flat_map(|group| [3, 4, 5, 11].map(|case| format!("{group}.{case}")));
     let cases: Vec<String> = cases.flat_map(|case| ["-i".to_owned(), case]).collect();
     let words: Vec<&str> = cases.iter().map(String::as_str).collect();
-    passed(&words, "32 cases passed");
+    cases_pass(server.directory(), &url, &words, 32);
     assert_eq!(server.printed_troubles(), "");
 }
