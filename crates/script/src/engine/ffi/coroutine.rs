@@ -45,7 +45,7 @@ impl Coroutine {
         self.slots.truncate(count);
     }
 
-    /// What keeps it alive.
+    /// The reference that keeps it alive.
     pub(super) fn reference(&self) -> &Reference {
         &self.reference
     }

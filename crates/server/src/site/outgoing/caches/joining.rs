@@ -23,7 +23,7 @@ impl Caches {
         Some((Rc::clone(name), kept.cache.rules().key))
     }
 
-    /// What clients are told of the cache of an upstream.
+    /// The part of the cache of an upstream that clients are told.
     pub(in crate::site) fn report_of(&self, upstream: &str) -> CacheReport {
         self.by_upstream.get(upstream).map_or(CacheReport::Off, |kept| kept.report)
     }
@@ -73,7 +73,7 @@ impl Caches {
         !self.is_draining() && !self.fetches.has(key)
     }
 
-    /// What a request does about a fetch of the same.
+    /// Joins a request to a fetch of the same, if there is one. Returns the step that it takes.
     pub(in crate::site) fn join(
         &mut self,
         upstream: &str,

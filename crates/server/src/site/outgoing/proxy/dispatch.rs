@@ -111,7 +111,7 @@ impl Carried {
 }
 
 impl Live {
-    /// What `make` makes, for a server. So much of the time for the whole has gone.
+    /// The request that `make` makes, to a server. So much of the time for the whole has gone.
     fn forward_to(
         &self,
         server: ServerIndex,
