@@ -208,13 +208,14 @@ mod tests {
             cpu_budget: Duration::from_secs(60),
             ..EngineSettings::default()
         };
-        Runner::new(&pages(sources), settings, 64 << 20, u64::MAX, 1).unwrap()
+        Runner::new(&pages(sources), settings, 64 << 20, u64::MAX, 1).expect("a runner")
     }
 
     /// With one page, for which runs have this much CPU time.
     fn short_of_time(budget: Duration, page: &str) -> Runner {
         let settings = EngineSettings { cpu_budget: budget, ..EngineSettings::default() };
-        Runner::new(&pages(&[("a.page.txt", page)]), settings, 64 << 20, u64::MAX, 1).unwrap()
+        Runner::new(&pages(&[("a.page.txt", page)]), settings, 64 << 20, u64::MAX, 1)
+            .expect("a runner")
     }
 
     fn process(number: u64) -> ProcessId {
@@ -278,7 +279,7 @@ mod tests {
         let budget = Duration::from_millis(5);
         for page in ["<% while true do sleep(0) end %>", "<% while true do receive(0) end %>"] {
             let mut runner = short_of_time(budget, page);
-            let steps = u64::try_from(budget.as_nanos()).unwrap() / PAGE_STEP_NS;
+            let steps = u64::try_from(budget.as_nanos()).expect("a short budget") / PAGE_STEP_NS;
             let ended = (0..2 * steps).find_map(|_| {
                 runner.go_on_by_turns(at(0), 0);
                 match run(&mut runner, 1, 0, 0) {

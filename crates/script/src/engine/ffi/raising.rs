@@ -72,7 +72,7 @@ impl PageHost for Wordy {
 
 fn lua() -> (Lua, [Reference; 9]) {
     let sizes = MemorySizes { whole: 8 << 20, table: 1 << 20 };
-    let mut lua = Lua::open(sizes, Duration::from_secs(1)).unwrap().unwrap();
+    let mut lua = Lua::open(sizes, Duration::from_secs(1)).expect("memory").expect("a state");
     lua.set_keys(Keys::new(["a secret"]));
     let names = [
         c"text",
@@ -85,7 +85,7 @@ fn lua() -> (Lua, [Reference; 9]) {
         c"no_records",
         c"signed",
     ];
-    let kept = lua.build(&[(c"=library", LIBRARY)], &[], &[], names).unwrap();
+    let kept = lua.build(&[(c"=library", LIBRARY)], &[], &[], names).expect("it compiles");
     (lua, kept)
 }
 
@@ -97,7 +97,7 @@ fn run(lua: &mut Lua, coroutine: &mut Coroutine) -> Resumed {
 fn nothing_is_held_where_lua_may_raise() {
     let (mut lua, functions) = lua();
     for (number, function) in functions.iter().enumerate() {
-        let mut coroutine = lua.coroutine(function).unwrap();
+        let mut coroutine = lua.coroutine(function).expect("a coroutine");
         assert_eq!(run(&mut lua, &mut coroutine), Resumed::Yielded, "{number}");
         assert_eq!(
             lua.context().host.take_held(),
@@ -114,7 +114,7 @@ fn an_answer_that_was_not_pushed_is_asked_for_again() {
     for (number, function) in functions.iter().enumerate() {
         let (mut refused, mut outcome) = (0, Resumed::OutOfMemory);
         for room in ROOMS.step_by(64) {
-            let mut coroutine = lua.coroutine(function).unwrap();
+            let mut coroutine = lua.coroutine(function).expect("a coroutine");
             lua.collect();
             let (used, whole) = (lua.memory().used(), lua.memory().whole());
             lua.memory().set_whole(used + room);
@@ -126,7 +126,7 @@ fn an_answer_that_was_not_pushed_is_asked_for_again() {
             }
             refused += 1;
             assert!(!lua.context().host.is_held(), "{number} with {room}");
-            let mut coroutine = lua.coroutine(function).unwrap();
+            let mut coroutine = lua.coroutine(function).expect("a coroutine");
             assert_eq!(run(&mut lua, &mut coroutine), Resumed::Yielded, "{number} after {room}");
             lua.drop_coroutine(coroutine);
         }
@@ -146,12 +146,13 @@ fn the_limit_comes_back_when_a_place_cannot_be_described() {
             coroutine.yield(calls)
         end";
     let names = [c"loop", c"fails"];
-    let [body, Reference(function)] = lua.build(&[(c"=loop", looping)], &[], &[], names).unwrap();
+    let [body, Reference(function)] =
+        lua.build(&[(c"=loop", looping)], &[], &[], names).expect("it compiles");
     let pieces = &lua.context().pieces;
-    let known = pieces.describe().unwrap();
+    let known = pieces.describe().expect("a description");
     pieces.describe_by(Describe { function, ..known });
     let bound = lua.memory().bound();
-    let mut coroutine = lua.coroutine(&body).unwrap();
+    let mut coroutine = lua.coroutine(&body).expect("a coroutine");
     assert_eq!(run(&mut lua, &mut coroutine), Resumed::Yielded);
     assert!(coroutine.stack().number_at(1) > 0.0, "the compiler began");
     assert_eq!(lua.memory().bound(), bound);
@@ -162,7 +163,7 @@ fn the_limit_comes_back_when_a_place_cannot_be_described() {
 #[should_panic(expected = "a coroutine belongs to this state")]
 fn a_coroutine_is_not_run_by_another_state() {
     let ((mut one, functions), (mut other, _)) = (lua(), lua());
-    let mut coroutine = one.coroutine(&functions[0]).unwrap();
+    let mut coroutine = one.coroutine(&functions[0]).expect("a coroutine");
     run(&mut other, &mut coroutine);
 }
 
@@ -170,7 +171,7 @@ fn a_coroutine_is_not_run_by_another_state() {
 #[should_panic(expected = "the state of a coroutine is open")]
 fn a_coroutine_is_not_read_after_its_state() {
     let (mut lua, functions) = lua();
-    let coroutine = lua.coroutine(&functions[0]).unwrap();
+    let coroutine = lua.coroutine(&functions[0]).expect("a coroutine");
     drop(lua);
     coroutine.stack().number_at(1);
 }

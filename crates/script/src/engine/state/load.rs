@@ -249,7 +249,7 @@ mod tests {
     fn waste(state: &mut EngineState) {
         let text = format!("return '{}'", "y".repeat(900_000));
         let chunk = state.lua.compile(c"waste", text.as_bytes(), &state.kept.environment);
-        state.lua.release(&chunk.unwrap());
+        state.lua.release(&chunk.expect("it compiles"));
     }
 
     fn long_text(number: usize) -> String {
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn loading_may_use_room_of_garbage() {
-        let mut state = EngineState::new(EngineSettings::default()).unwrap();
+        let mut state = EngineState::new(EngineSettings::default()).expect("an engine");
         for number in 0..4 {
             waste(&mut state);
             let page =
@@ -269,7 +269,7 @@ mod tests {
                 state.provide("m", "m.lua", &long_text(number))
             });
             assert_eq!(provided, Ok(()));
-            state.adopt_modules().unwrap();
+            state.adopt_modules().expect("there are none");
             waste(&mut state);
             while let Some(coroutine) = state.idle.pop() {
                 state.lua.drop_coroutine(coroutine);
@@ -279,8 +279,9 @@ mod tests {
             });
             assert!(module.is_ok(), "{:?}", module.err());
         }
-        let error =
-            with_left(&mut state, 0, |state| state.load(0, "a", &long_text(9)).err().unwrap());
+        let error = with_left(&mut state, 0, |state| {
+            state.load(0, "a", &long_text(9)).err().expect("no memory")
+        });
         assert_eq!(error.fault, Fault::Memory, "{error}");
     }
 
@@ -288,8 +289,9 @@ mod tests {
     fn code_of_unloaded_page_is_freed() {
         // Never closed: LuaJIT sometimes loses a few bytes when an allocation inside it fails, and then aborts when it
         // is closed.
-        let mut state = ManuallyDrop::new(EngineState::new(EngineSettings::default()).unwrap());
-        let _known = state.load(0, "a", "return function() end").unwrap();
+        let mut state =
+            ManuallyDrop::new(EngineState::new(EngineSettings::default()).expect("an engine"));
+        let _known = state.load(0, "a", "return function() end").expect("it compiles");
         let mut refused = 0;
         for room in ROOMS.step_by(96) {
             state.collect_garbage();
@@ -319,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_chunk_that_nobody_gives_an_environment_sees_what_pages_see() {
-        let mut state = EngineState::new(EngineSettings::default()).unwrap();
+        let mut state = EngineState::new(EngineSettings::default()).expect("an engine");
         let code =
             "for _, name in ipairs { 'io', 'ffi', 'debug', 'package', 'getfenv', 'dofile' } do
               assert(_G[name] == nil, name)

@@ -87,7 +87,7 @@ pub(in crate::site) enum Run {
 }
 
 impl Caches {
-    /// Takes over a configuration. What is stored for an upstream that stays is kept.
+    /// Takes over a configuration. The stored answers of an upstream that stays are kept.
     pub(crate) fn load(&mut self, upstreams: &[config::UpstreamSettings], helpers: &Helpers) {
         let wanted = |name: &str| -> Option<&UpstreamCache> {
             let upstream = upstreams.iter().find(|upstream| upstream.name == name)?;
