@@ -3,8 +3,8 @@
 //! Owns the files of the demonstration, in a temporary directory, and what is printed. The programs end with it.
 #![expect(clippy::disallowed_types, reason = "a command has one thread and one descriptor table")]
 
+use std::fs::{self, File};
 use std::io;
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -56,12 +56,15 @@ pub(crate) fn run(cluster: &Cluster) -> Result<(), Failure> {
     let directory = directory.map_err(|error| failed("a temporary directory", &error))?;
     let mut companions = Companions::new();
     let nats = start_nats(demo, directory.path(), &mut companions)?;
+    for number in 1..=demo.nodes {
+        start_node(number, nats, directory.path(), &mut companions)?;
+    }
     let mut nodes = Vec::new();
     for number in 1..=demo.nodes {
-        nodes.push(start_node(number, nats, directory.path(), &mut companions)?);
+        let said = directory.path().join(node_name(number)).join(SAID);
+        let ports = companions.wait_for(|| Ports::said_in(&said));
+        nodes.push(ports.map_err(|parting| told(parting, directory.path()))?);
     }
-    let up = companions.wait_for(|| nodes.iter().all(|node| answers(node.http)));
-    up.map_err(|parting| told(parting, directory.path()))?;
     output::print(&guide(nats, &nodes))?;
     match companions.wait() {
         Parting::Told => Ok(()),
@@ -69,17 +72,41 @@ pub(crate) fn run(cluster: &Cluster) -> Result<(), Failure> {
     }
 }
 
-/// The ports of a node.
+/// The ports of a node, which the kernel chose: a port that this program chose might be another's by the time that the
+/// node listens.
 struct Ports {
     http: u16,
     redis: u16,
 }
 
+/// The standard output of a node, in its directory.
+const SAID: &str = "said";
+
+impl Ports {
+    /// The ports that a node says it listens on, as soon as it has said both.
+    fn said_in(file: &Path) -> Option<Self> {
+        let text = fs::read_to_string(file).ok()?;
+        let port = |before: &str, after| {
+            let (_, rest) = text.split_once(before)?;
+            rest.split_once(after)?.0.parse().ok()
+        };
+        let redis = port("redis://127.0.0.1:", '\n')?;
+        Some(Self { http: port("http://127.0.0.1:", '/')?, redis })
+    }
+}
+
+fn node_name(number: u8) -> String {
+    format!("node-{number}")
+}
+
 fn start_nats(demo: &Demo, directory: &Path, companions: &mut Companions) -> Result<u16, Failure> {
-    let port = free_port()?;
+    let ports = directory.join("nats-ports");
+    fs::create_dir(&ports).map_err(|error| failed(&ports.display().to_string(), &error))?;
     let mut command = Command::new(&demo.nats_server);
-    command.args(["-a", "127.0.0.1", "-p", &port.to_string(), "-js", "-sd"]);
-    command.arg(directory.join("nats")).arg("-l").arg(directory.join("nats.log"));
+    // A port that the kernel chooses, which NATS writes to a file of this directory.
+    command.args(["-a", "127.0.0.1", "-p", "-1", "--ports_file_dir"]).arg(&ports);
+    command.args(["-js", "-sd"]).arg(directory.join("nats"));
+    command.arg("-l").arg(directory.join("nats.log"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     companions.start("NATS", &mut command).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
@@ -90,9 +117,16 @@ fn start_nats(demo: &Demo, directory: &Path, companions: &mut Companions) -> Res
         }
         _ => failed(&demo.nats_server, &error),
     })?;
-    let up = companions.wait_for(|| answers(port));
-    up.map_err(|parting| told(parting, directory))?;
-    Ok(port)
+    let port = companions.wait_for(|| nats_port(&ports));
+    port.map_err(|parting| told(parting, directory))
+}
+
+/// The port in the file that NATS writes once it listens: `{"nats":["nats://127.0.0.1:4222"]}`.
+fn nats_port(directory: &Path) -> Option<u16> {
+    let file = fs::read_dir(directory).ok()?.next()?.ok()?;
+    let text = fs::read_to_string(file.path()).ok()?;
+    let (_, rest) = text.split_once("nats://127.0.0.1:")?;
+    rest.split_once('"')?.0.parse().ok()
 }
 
 fn start_node(
@@ -100,9 +134,8 @@ fn start_node(
     nats: u16,
     directory: &Path,
     companions: &mut Companions,
-) -> Result<Ports, Failure> {
-    let ports = Ports { http: free_port()?, redis: free_port()? };
-    let name = format!("node-{number}");
+) -> Result<(), Failure> {
+    let name = node_name(number);
     let home = directory.join(&name);
     let role = if number == 1 { "leader" } else { "replica" };
     let config = format!(
@@ -110,21 +143,19 @@ fn start_node(
          [cluster]\nservers = [\"nats://127.0.0.1:{nats}\"]\nname = \"{name}\"\n\n\
          [[channel]]\npattern = \"demo.*\"\nhistory = 100\npresence = true\n"
     );
-    let made = std::fs::create_dir_all(home.join("site"))
-        .and_then(|()| std::fs::write(home.join("site/index.html"), PAGE))
-        .and_then(|()| std::fs::write(home.join("velodrome.toml"), config))
-        .and_then(|()| std::fs::File::create(home.join("log")));
-    let log = made.map_err(|error| failed(&home.display().to_string(), &error))?;
+    let made = fs::create_dir_all(home.join("site"))
+        .and_then(|()| fs::write(home.join("site/index.html"), PAGE))
+        .and_then(|()| fs::write(home.join("velodrome.toml"), config))
+        .and_then(|()| Ok((File::create(home.join(SAID))?, File::create(home.join("log"))?)));
+    let (said, log) = made.map_err(|error| failed(&home.display().to_string(), &error))?;
     let program = std::env::current_exe().map_err(|error| failed("this program", &error))?;
     let mut command = Command::new(program);
     command.arg("serve").arg(&home).arg("--config").arg(home.join("velodrome.toml"));
     command.args(["--schedulers", "1", "--no-pin"]);
-    command.args(["--listen", &format!("127.0.0.1:{}", ports.http)]);
-    command.args(["--listen-resp", &format!("127.0.0.1:{}", ports.redis)]);
+    command.args(["--listen", "127.0.0.1:0", "--listen-resp", "127.0.0.1:0"]);
     command.arg("--admin-socket").arg(home.join("control"));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-    companions.start(&name, &mut command).map_err(|error| failed(&name, &error))?;
-    Ok(ports)
+    command.stdin(Stdio::null()).stdout(said).stderr(log);
+    companions.start(&name, &mut command).map_err(|error| failed(&name, &error))
 }
 
 /// Commands to try.
@@ -152,16 +183,6 @@ fn guide(nats: u16, nodes: &[Ports]) -> String {
     text
 }
 
-fn answers(port: u16) -> bool {
-    TcpStream::connect(("127.0.0.1", port)).is_ok()
-}
-
-fn free_port() -> Result<u16, Failure> {
-    let listener = TcpListener::bind(("127.0.0.1", 0));
-    let port = listener.and_then(|listener| listener.local_addr()).map(|address| address.port());
-    port.map_err(|error| failed("a free port", &error))
-}
-
 fn failed(what: &str, error: &io::Error) -> Failure {
     Failure::Failed(format!("{what}: {error}"))
 }
@@ -173,7 +194,7 @@ fn told(parting: Parting, directory: &Path) -> Failure {
         "NATS" => directory.join("nats.log"),
         name => directory.join(name).join("log"),
     };
-    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let text = fs::read_to_string(log).unwrap_or_default();
     let last: Vec<&str> = text.lines().rev().take(5).collect();
     let last: Vec<&str> = last.into_iter().rev().collect();
     Failure::Failed(format!("{name} has ended ({status}); its last lines:\n{}", last.join("\n")))

@@ -113,7 +113,7 @@ fn demonstration_starts_nodes_and_ends_them() {
         return;
     }
     let mut command = Command::new(PROGRAM);
-    command.args(["cluster", "demo", "-n", "2"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(["cluster", "demo", "-n", "2"]).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut demo = command.spawn().unwrap();
     let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
     let said: Vec<String> = lines.by_ref().take_while(|line| !line.starts_with("Ctrl-C")).collect();

@@ -58,17 +58,19 @@ impl Companions {
         Ok(())
     }
 
-    /// Waits as long as this is not there. An error: why all have ended meanwhile.
+    /// Waits until this finds something. An error: why all have ended meanwhile.
     ///
     /// # Errors
     /// The reason.
-    pub fn wait_for(&mut self, mut is_there: impl FnMut() -> bool) -> Result<(), Parting> {
-        while !is_there() {
+    pub fn wait_for<T>(&mut self, mut find: impl FnMut() -> Option<T>) -> Result<T, Parting> {
+        loop {
+            if let Some(found) = find() {
+                return Ok(found);
+            }
             if let Some(parting) = self.look() {
                 return Err(parting);
             }
         }
-        Ok(())
     }
 
     /// Waits for the end.
