@@ -129,6 +129,9 @@ fn memory(host: &HostReading) -> Finding {
             waited(now).zip(waited(&before)).map(|(now, before)| now.saturating_sub(before));
         if met > 0 && host.seconds.is_some() {
             let text = format!("{text}, and met the limit {met} times {}", host.span());
+            if let Some(finding) = of_reading(host, &text) {
+                return finding;
+            }
             let share = stalled.zip(host.seconds).map(|(us, seconds)| us as f64 / 1e4 / seconds);
             return match share {
                 Some(share) => {
@@ -142,6 +145,39 @@ fn memory(host: &HostReading) -> Finding {
         }
     }
     Finding::good(text)
+}
+
+/// Pages in a second from which it matters that they are read again, and their part of what the server reads from
+/// disks.
+const READ_AGAIN: f64 = 50.0;
+const PART: f64 = 0.2;
+
+/// Bytes of a page.
+const PAGE: f64 = 4096.0;
+
+/// The part of what the server reads from disks that it had in memory, and a limit of a group has freed.
+pub(super) fn read_again(host: &HostReading) -> Option<f64> {
+    let pages = groups(host).ok()?.into_iter().filter(|(_, before, now)| {
+        now.memory.is_some() && now.memory_events > before.memory_events
+    });
+    let pages = pages.map(|(_, before, now)| now.refaults.saturating_sub(before.refaults)).max()?;
+    let read = host.moved(|counters| counters.uses.read_bytes)?;
+    let part = (pages as f64 * PAGE / read.max(1) as f64).min(1.0);
+    (pages as f64 >= READ_AGAIN * host.seconds? && part >= PART).then_some(part)
+}
+
+/// The price of pages that are read again: the time for which threads wait for a disk, at least as far as these pages
+/// are what is read. The kernel forgets some of those that it has freed, so there may be more of them.
+fn of_reading(host: &HostReading, text: &str) -> Option<Finding> {
+    let part = read_again(host)?;
+    let (waited, _) = most(host, |one| one.disk.max(one.seen_in("fsync")));
+    let text = format!(
+        "{text}; {:.0} % of what the server reads from disks had been in memory and was freed for it, and a thread \
+         waits for a disk {waited:.0} % of its working time",
+        part * 100.0
+    );
+    let price = Percent::between(waited * part * 0.8, waited);
+    (waited >= NOTICED).then(|| Finding::measured(text, price))
 }
 
 /// The price of work that no thread or program could be started for: unknown, and rarely little.
