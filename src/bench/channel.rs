@@ -16,7 +16,7 @@ use super::flags::{Channel, OrderFlag};
 use super::part::{share, share_requests, stay_here};
 use crate::Failure;
 use crate::duration::duration;
-use crate::output::print_line;
+use crate::output::print_report;
 
 /// Runs the verb.
 pub(crate) fn run(flags: &Channel) -> Result<(), Failure> {
@@ -94,13 +94,7 @@ fn measure(plan: &ChannelPlan, conductor: &mut dyn Conductor) -> Result<ChannelO
 
 /// Prints a report.
 fn deliver(report: ChannelReport, flags: &Channel) -> Result<(), Failure> {
-    if flags.form.json {
-        print_line(&report.to_json())?;
-    } else {
-        let mut text = String::new();
-        report.write_text(&mut text).expect("text can be appended to text");
-        print_line(text.trim_end())?;
-    }
+    print_report(flags.form.form(), || report.to_json(), |text| report.write_text(text))?;
     if report.valid { Ok(()) } else { Err(Failure::Invalid) }
 }
 

@@ -15,6 +15,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::timing::RateFlag;
 use crate::duration::duration;
+use crate::output::FormFlag;
 pub(crate) use agents::{Agent, Agents};
 pub(crate) use channel::{Channel, OrderFlag};
 pub(crate) use conformance::Conformance;
@@ -287,22 +288,12 @@ pub(crate) struct Surroundings {
     pub(crate) tls: Tls,
 }
 
-/// Output of results without a page.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct Form {
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 /// Output of a report.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: FormFlag,
     /// Write an HTML page with plots.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -377,6 +368,6 @@ pub(crate) struct Compare {
     pub(crate) load: Load,
     #[command(flatten)]
     pub(crate) place: Surroundings,
-    #[command(flatten)]
-    pub(crate) form: Form,
+    #[command(flatten, next_help_heading = "Output")]
+    pub(crate) form: FormFlag,
 }

@@ -7,7 +7,7 @@ use super::flags::{Http, Output};
 use super::page;
 use super::screen::Screen;
 use crate::Failure;
-use crate::output::print_line;
+use crate::output::print_report;
 
 /// Runs the verb.
 pub(crate) fn run(flags: &Http) -> Result<(), Failure> {
@@ -58,13 +58,7 @@ pub(crate) fn deliver(report: &Report, output: &Output) -> Result<(), Failure> {
     // The result is printed even if its page cannot be written.
     let written =
         output.html.as_deref().map(|path| page::write("--html", path, &write_html(report)));
-    if output.json {
-        print_line(&report.to_json())?;
-    } else {
-        let mut text = String::new();
-        write_text(report, &mut text).expect("text can be appended to text");
-        print_line(text.trim_end())?;
-    }
+    print_report(output.form.form(), || report.to_json(), |text| write_text(report, text))?;
     written.unwrap_or(Ok(()))?;
     if report.verdict.state == ResultTrust::Invalid {
         return Err(Failure::Invalid);
