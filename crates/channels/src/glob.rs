@@ -4,20 +4,14 @@
 //! Owns the comparison. Backtracking only ever extends the last star, so the cost is at most the
 //! length of the name times the length of the pattern.
 
-use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::limits::PATTERN_SIZE;
 
 /// A pattern that is longer than [`PATTERN_SIZE`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a pattern has at most {PATTERN_SIZE} bytes")]
 pub struct PatternTooLong;
-
-impl fmt::Display for PatternTooLong {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "a pattern has at most {PATTERN_SIZE} bytes")
-    }
-}
 
 /// Checks the length of a pattern of a client.
 ///

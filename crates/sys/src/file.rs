@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Advice, CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::{Errno, ReadWriteFlags};
 
 pub(crate) use names::RECORDS_SIZE;
@@ -295,15 +295,6 @@ impl FileHandle {
         let answer =
             rustix::io::preadv2(&self.descriptor, &mut buffers, last, ReadWriteFlags::NOWAIT);
         answer != Err(Errno::AGAIN)
-    }
-
-    /// Asks the kernel to read a region ahead. Does not wait for it.
-    ///
-    /// # Errors
-    /// The error of `posix_fadvise`.
-    pub fn advise_will_need(&self, offset: u64, length: u64) -> io::Result<()> {
-        let Some(length) = std::num::NonZeroU64::new(length) else { return Ok(()) };
-        Ok(rustix::fs::fadvise(&self.descriptor, offset, Some(length), Advice::WillNeed)?)
     }
 }
 

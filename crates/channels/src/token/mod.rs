@@ -127,13 +127,9 @@ impl fmt::Debug for TokenKeys {
 
 #[derive(Deserialize)]
 struct Claims {
-    #[serde(default)]
     exp: Option<f64>,
-    #[serde(default)]
     nbf: Option<f64>,
-    #[serde(default)]
     sub: Option<String>,
-    #[serde(default)]
     info: Option<Box<RawValue>>,
     #[serde(default)]
     subscribe: Vec<String>,

@@ -6,7 +6,8 @@ use crate::limits::{NESTING_MAX, PAGE_BYTES_MAX, TAGS_MAX};
 use crate::template::place::Place;
 
 /// A page that cannot be compiled: where, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{line}:{column}: {what}")]
 pub struct TemplateError {
     /// The line, from 1.
     pub line: u32,
@@ -78,14 +79,6 @@ impl TemplateError {
     pub(crate) fn at(source: &[u8], offset: usize, what: TemplateProblem) -> TemplateError {
         let Place { line, column } = Place::of(source, offset);
         TemplateError { line, column, what }
-    }
-}
-
-impl std::error::Error for TemplateError {}
-
-impl fmt::Display for TemplateError {
-    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        write!(formatter, "{}:{}: {}", self.line, self.column, self.what)
     }
 }
 

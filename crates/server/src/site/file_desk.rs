@@ -14,7 +14,6 @@ use files::entry::CachedEntry;
 use files::representation::Large;
 use files::roots::{LargeOpen, NamedOpen, OpenWait, Roots};
 use files::{EntryKey, Errand, Job, RootIndex, Warm};
-use http::AnswerContext;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
 use sys::file::FileHandle;
@@ -22,7 +21,7 @@ use wire::http::encoding::Accepted;
 
 use super::waiting::Waiting;
 use crate::limits::POSTPONED_MAX;
-use crate::message::{FoundFile, LookUp, Message, ToFileHelper, WarmFor};
+use crate::message::{AnswerContext, FoundFile, LookUp, Message, ToFileHelper, WarmFor};
 use crate::site_data::SiteData;
 
 /// Processes that are remembered as warmed or rewritten.
@@ -179,7 +178,7 @@ impl FileDesk {
         key: EntryKey<'_>,
         accepted: &Accepted,
         data: &Arc<SiteData>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Result<Rc<CachedEntry>, NotNow> {
         let now_ms = context.now.monotonic_ms();
         let unix_ms = context.now.unix_seconds * 1000;
@@ -211,7 +210,7 @@ impl FileDesk {
         key: EntryKey<'_>,
         large: &Large,
         data: &Arc<SiteData>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Result<Rc<FileHandle>, NotNow> {
         let patience = self.patience(context.id);
         let now_ms = context.now.monotonic_ms();

@@ -17,7 +17,6 @@ use http::{Answer, Reply, Request};
 use live::OperatorEvent;
 use runtime::clock::Now;
 use runtime::mailbox::{Endpoint, Mailbox};
-use runtime::service::ServiceContext;
 
 use self::certificates::Ends;
 use self::moment::Moment;
@@ -26,7 +25,7 @@ use self::watch::Watch;
 use super::ControlPeers;
 use super::facts::Phase;
 use crate::events::{Trouble, Vitals};
-use crate::message::{LogReport, Message};
+use crate::message::{LogReport, Message, ServiceContext};
 use crate::profile_order::ToProfiler;
 use crate::site_tls::SiteTls;
 
@@ -61,7 +60,7 @@ impl Events {
         &mut self,
         from: Endpoint,
         vitals: Box<Vitals>,
-        context: &ServiceContext<'_, Message>,
+        context: &ServiceContext<'_>,
     ) {
         for trouble in self.watch.take(from, vitals) {
             self.add(trouble, context.now);
@@ -69,7 +68,7 @@ impl Events {
     }
 
     /// The counts of the log writer.
-    pub(super) fn look_at_log(&mut self, log: LogReport, context: &ServiceContext<'_, Message>) {
+    pub(super) fn look_at_log(&mut self, log: LogReport, context: &ServiceContext<'_>) {
         let before = std::mem::replace(&mut self.log, log);
         judge::of_log(before, log).into_iter().for_each(|trouble| self.add(trouble, context.now));
     }
@@ -78,7 +77,7 @@ impl Events {
     pub(super) fn keep_watch(
         &mut self,
         (phase, tls): (Phase, &SiteTls),
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_>,
     ) {
         if phase != Phase::Serving {
             return;

@@ -18,7 +18,6 @@ use http::{FieldList, ProxiedNotes, Urgency};
 use pages::Runner;
 use pages::fetch::PageFetches;
 use runtime::mailbox::{Endpoint, Mailbox};
-use runtime::service::ServiceContext;
 use runtime::slots::ProcessId;
 use runtime::trace;
 
@@ -27,7 +26,7 @@ use self::proxy::Proxies;
 pub(crate) use self::proxy::Tunnelled;
 use self::spans::Spans;
 use super::endpoints::Helpers;
-use crate::message::Message;
+use crate::message::{Message, ServiceContext};
 use crate::site_data::SiteData;
 use crate::span_stats::SpanStats;
 
@@ -160,7 +159,7 @@ impl Outgoing {
     }
 
     /// Ends a turn.
-    pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_>) {
         if let Some(spans) = &mut self.spans {
             spans.end_turn(self.client.exchanges(), context);
         }
