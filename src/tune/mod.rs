@@ -165,7 +165,7 @@ fn run_audit(asked: &Audit) -> Result<(), Failure> {
     let check = check.transpose()?;
     let host = look(&asked.looked)?;
     if let Some(check) = check {
-        let found = (check.judge)(&host);
+        let found = check.finding(&host);
         return match asked.output.form() {
             OutputForm::Json => print_line(&explanation_to_json(check, &found).to_string()),
             OutputForm::Text => print(&explanation(check, &found)),

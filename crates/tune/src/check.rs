@@ -2,7 +2,7 @@
 //!
 //! Owns the texts and numbers of a check, which are the same for every host.
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Judged};
 use crate::host::HostReading;
 
 /// The goal for which the host is optimised.
@@ -147,7 +147,14 @@ pub struct Check {
     /// Where this is from.
     pub source: &'static str,
     /// Looks at a host.
-    pub judge: fn(&HostReading) -> Finding,
+    pub judge: fn(&HostReading) -> Judged,
+}
+
+impl Check {
+    /// What it finds on a host.
+    pub fn finding(&self, host: &HostReading) -> Finding {
+        (self.judge)(host).unwrap_or_else(|unjudged| unjudged)
+    }
 }
 
 #[cfg(test)]

@@ -58,7 +58,9 @@ pub struct PeerSettings {
     frame_bytes: u32,
     head_bytes: u32,
     streams: u32,
+    takes_push: bool,
     takes_protocols: bool,
+    ignores_dependencies: bool,
 }
 
 impl Default for PeerSettings {
@@ -69,7 +71,9 @@ impl Default for PeerSettings {
             frame_bytes: FRAME_BYTES_AT_FIRST,
             head_bytes: u32::MAX,
             streams: u32::MAX,
+            takes_push: true,
             takes_protocols: false,
+            ignores_dependencies: false,
         }
     }
 }
@@ -82,6 +86,7 @@ impl PeerSettings {
     pub fn apply(&mut self, id: SettingId, value: u32) -> Result<(), ErrorCode> {
         match id {
             SettingId::HEADER_TABLE_SIZE => self.table_bytes = value,
+            SettingId::ENABLE_PUSH => self.takes_push = flag(value)?,
             SettingId::MAX_CONCURRENT_STREAMS => self.streams = value,
             SettingId::INITIAL_WINDOW_SIZE if value > WINDOW_BYTES_MAX => {
                 return Err(ErrorCode::FlowControlError);
@@ -101,10 +106,7 @@ impl PeerSettings {
                 }
                 self.takes_protocols = flag(value)?;
             }
-            // A server of ours pushes nothing, and knows no dependencies (RFC 9218, 2.1).
-            SettingId::ENABLE_PUSH | SettingId::NO_RFC7540_PRIORITIES => {
-                flag(value)?;
-            }
+            SettingId::NO_RFC7540_PRIORITIES => self.ignores_dependencies = flag(value)?,
             _ => {}
         }
         Ok(())
@@ -138,6 +140,24 @@ impl PeerSettings {
     #[must_use]
     pub fn streams(&self) -> u32 {
         self.streams
+    }
+
+    /// Whether a server may push.
+    #[must_use]
+    pub fn takes_push(&self) -> bool {
+        self.takes_push
+    }
+
+    /// Whether it takes requests for other protocols (RFC 8441).
+    #[must_use]
+    pub fn takes_protocols(&self) -> bool {
+        self.takes_protocols
+    }
+
+    /// Whether dependencies have no meaning to it (RFC 9218, 2.1).
+    #[must_use]
+    pub fn ignores_dependencies(&self) -> bool {
+        self.ignores_dependencies
     }
 }
 
