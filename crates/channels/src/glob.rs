@@ -27,7 +27,6 @@ pub struct ChannelGlob(Box<str>);
 
 impl ChannelGlob {
     /// Every text is a valid pattern.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
@@ -44,7 +43,6 @@ impl ChannelGlob {
 }
 
 /// Whether a pattern matches this name; both may be any bytes.
-#[must_use]
 pub fn fits_glob(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut seen) = (0, 0);
     // Where to continue if what follows the last star does not match: after the star, and one byte later in the name.

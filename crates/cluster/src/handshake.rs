@@ -38,13 +38,11 @@ pub struct NatsInfo {
 
 impl NatsInfo {
     /// Reads it.
-    #[must_use]
     pub fn read(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok()
     }
 
     /// Whether connections to this server may be encrypted.
-    #[must_use]
     pub fn offers_tls(&self) -> bool {
         self.tls_required || self.tls_available
     }

@@ -127,7 +127,6 @@ impl fmt::Debug for SecretFile {
 }
 
 /// The root that contains a file, whatever path leads there.
-#[must_use]
 pub fn root_around(path: &Path, roots: &[Root]) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;
     let around = |root: &&Root| root.path.canonicalize().is_ok_and(|root| path.starts_with(root));

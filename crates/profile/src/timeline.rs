@@ -45,7 +45,6 @@ const HEIGHT: f64 = 20.0;
 
 impl Timeline {
     /// The timeline of samples.
-    #[must_use]
     pub fn of(taken: &TakenSamples, names: &SymbolNames) -> Self {
         let mut threads: BTreeMap<(u32, u32), Vec<TimedSample>> = BTreeMap::new();
         let mut stacks = Vec::new();

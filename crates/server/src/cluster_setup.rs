@@ -82,19 +82,16 @@ impl ClusterSetup {
     }
 
     /// The setup of a plan without certificates.
-    #[must_use]
     pub fn of_plan(plan: ClusterPlan) -> Self {
         Self { plan: Arc::new(plan), connector: None, warnings: Vec::new() }
     }
 
     /// The plan, which all links of a node share.
-    #[must_use]
     pub fn plan(&self) -> &Arc<ClusterPlan> {
         &self.plan
     }
 
     /// The certificates that servers prove themselves with, if connections are encrypted.
-    #[must_use]
     pub fn connector(&self) -> Option<&Connector> {
         self.connector.as_ref()
     }

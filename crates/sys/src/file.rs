@@ -125,7 +125,6 @@ pub enum Obstacle {
 
 impl Obstacle {
     /// The meaning of an error of this module.
-    #[must_use]
     pub fn of(error: &io::Error) -> Self {
         match Errno::from_io_error(error) {
             Some(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL) => {

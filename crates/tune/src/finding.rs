@@ -20,7 +20,6 @@ pub struct Percent {
 
 impl Percent {
     /// A range; both ends are kept within 0 to 100.
-    #[must_use]
     pub fn between(low: f64, high: f64) -> Self {
         let within = |percent: f64| if percent.is_nan() { 0.0 } else { percent.clamp(0.0, 100.0) };
         let (low, high) = (within(low), within(high));

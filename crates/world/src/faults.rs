@@ -68,7 +68,6 @@ pub struct Faults {
 
 impl Faults {
     /// No faults; everything sent arrives at once.
-    #[must_use]
     pub const fn none() -> Self {
         Self {
             cut_receive: 0,
@@ -99,7 +98,6 @@ impl Faults {
 
     /// All faults that lose no connection: bytes are cut and late, events come in any order, twice or
     /// without cause, descriptors run out, files are cold. A correct server answers every request in such a world.
-    #[must_use]
     pub const fn gentle() -> Self {
         Self {
             cut_receive: 250_000,
@@ -123,7 +121,6 @@ impl Faults {
     }
 
     /// All faults: those of [`Faults::gentle`], and connections are lost.
-    #[must_use]
     pub const fn harsh() -> Self {
         Self {
             cut_connection: 5_000,
@@ -139,7 +136,6 @@ impl Faults {
 
     /// Some of [`Faults::harsh`]: each fault is off in half of all worlds, as usual in a quarter and twice as
     /// frequent in a quarter. Worlds of different kinds find more than many worlds of one kind.
-    #[must_use]
     pub fn drawn(random: &mut Random) -> Self {
         let mut faults = Self::harsh();
         for probability in faults.probabilities() {

@@ -63,7 +63,6 @@ pub struct RouteRequest<'a> {
 
 impl<'a> RouteRequest<'a> {
     /// A request of which nothing else is known.
-    #[must_use]
     pub fn new(
         host: Option<&'a str>,
         method: &'a str,

@@ -27,7 +27,6 @@ impl From<Cut> for OrderUnread {
 }
 
 /// The bytes of orders for a store that names its databases like this.
-#[must_use]
 pub fn encode_orders(orders: &[Order], names: &[String]) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + orders.iter().map(Order::size).sum::<usize>());
     put_count(&mut out, orders.len());

@@ -59,7 +59,6 @@ pub const ALL: [&[Check]; 22] = [
 ];
 
 /// The check with this name.
-#[must_use]
 pub fn find(id: &str) -> Option<&'static Check> {
     ALL.iter().flat_map(|checks| checks.iter()).find(|check| check.id == id)
 }

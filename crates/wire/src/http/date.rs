@@ -20,7 +20,6 @@ const MONTHS: [[u8; 3]; 12] = [
 /// The IMF-fixdate of a second since 1970, as in `Sun, 06 Nov 1994 08:49:37 GMT`.
 ///
 /// After the year 9999, which the format cannot express, the result stays at the last second of 9999.
-#[must_use]
 pub fn format(unix_seconds: u64) -> [u8; 29] {
     let seconds = unix_seconds.min(LAST_SECOND);
     let days = seconds / SECONDS_PER_DAY;
@@ -48,7 +47,6 @@ pub fn format(unix_seconds: u64) -> [u8; 29] {
 /// is rejected. Two-digit years from 70 on mean 19xx, others 20xx: without a
 /// clock the 50-year rule cannot be applied exactly, and no current client writes
 /// that format.
-#[must_use]
 pub fn parse(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
     let date = httpdate::parse_http_date(text).ok()?;
