@@ -6,7 +6,7 @@
 use http::{Added, Answer, Reply, Request};
 use live::{TraceBegun, TraceEnded, TraceLine, TraceStep};
 use runtime::clock::Now;
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 use runtime::service::SchedulerCommand;
 use runtime::slots::ProcessId;
 use runtime::trace::{Actor, Batch, LeftOut, RecordedStep, Subject};
@@ -14,7 +14,7 @@ use wire::http::status::Status;
 
 use super::wish::TraceWish;
 use crate::limits::{TRACE_GRACE_MS, TRACE_UNREAD_BYTES};
-use crate::message::{AnswerContext, Message, ServiceContext, ToScheduler, TraceOrder};
+use crate::message::{AnswerContext, Mailbox, ServiceContext, ToScheduler, TraceOrder};
 
 /// The traces of a server, one after the other.
 #[derive(Debug, Default)]
@@ -217,7 +217,7 @@ impl Trace {
     }
 }
 
-fn send_to_all(schedulers: usize, order: &TraceOrder, mail: &mut Mailbox<Message>) {
+fn send_to_all(schedulers: usize, order: &TraceOrder, mail: &mut Mailbox) {
     for number in 0..schedulers {
         let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
         let _stuck = mail.send_part(endpoint, ToScheduler::Trace(Box::new(order.clone())));

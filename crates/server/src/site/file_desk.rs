@@ -14,14 +14,14 @@ use files::entry::CachedEntry;
 use files::representation::Large;
 use files::roots::{LargeOpen, NamedOpen, OpenWait, Roots};
 use files::{EntryKey, Errand, Job, RootIndex, Warm};
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use sys::file::FileHandle;
 use wire::http::encoding::Accepted;
 
 use super::waiting::Waiting;
 use crate::limits::POSTPONED_MAX;
-use crate::message::{AnswerContext, FoundFile, LookUp, Message, ToFileHelper, WarmFor};
+use crate::message::{AnswerContext, FoundFile, LookUp, Mailbox, ToFileHelper, WarmFor};
 use crate::site_data::SiteData;
 
 /// Processes that are remembered as warmed or rewritten.
@@ -241,7 +241,7 @@ impl FileDesk {
         errand: Errand,
         unix_ms: u64,
         data: &Arc<SiteData>,
-        mail: &mut Mailbox<Message>,
+        mail: &mut Mailbox,
     ) -> bool {
         let Some(rules) = data.rules.get(usize::from(key.root.0)) else { return false };
         let job = Job::new(key, rules, errand, unix_ms);
@@ -254,7 +254,7 @@ impl FileDesk {
     }
 
     /// Sends to the next helper, or to any that has room.
-    fn send_to_helper(&mut self, message: ToFileHelper, mail: &mut Mailbox<Message>) -> bool {
+    fn send_to_helper(&mut self, message: ToFileHelper, mail: &mut Mailbox) -> bool {
         let mut message = message;
         for _ in 0..self.helpers.len() {
             self.helpers.rotate_left(1);
@@ -273,7 +273,7 @@ impl FileDesk {
         process: ProcessId,
         warm: Warm,
         data: &Arc<SiteData>,
-        mail: &mut Mailbox<Message>,
+        mail: &mut Mailbox,
     ) -> bool {
         let warm = Box::new(WarmFor { site: Arc::clone(data), process, warm });
         self.send_to_helper(ToFileHelper::Warm(warm), mail)

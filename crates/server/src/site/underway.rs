@@ -7,7 +7,7 @@ use pages::Page;
 use pages::uploads::{
     Answered, Desk, FileAcceptance, FileWish, UploadForm, UploadReport, UploadState,
 };
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use script::engine::PageOutput;
 use wire::http::multipart::{Boundary, MultipartError};
@@ -19,7 +19,7 @@ use super::orders::{Batch, Programs};
 use super::pack;
 use super::packer::Packer;
 use super::upgraded::Upgraded;
-use crate::message::{Message, ServiceContext};
+use crate::message::{Mailbox, ServiceContext};
 
 /// The requests under way, as far as a step of their answers needs something of an earlier one.
 pub(super) struct Underway {
@@ -76,7 +76,7 @@ impl Underway {
         &mut self,
         process: ProcessId,
         piece: &[u8],
-        mail: &mut Mailbox<Message>,
+        mail: &mut Mailbox,
     ) -> Intake {
         self.forms.take(process, piece, mail)
     }
@@ -105,7 +105,7 @@ impl Underway {
         &mut self,
         process: ProcessId,
         wish: FileWish,
-        mail: &mut Mailbox<Message>,
+        mail: &mut Mailbox,
     ) -> Result<(), &'static str> {
         self.forms.wish(process, wish, mail)
     }

@@ -16,7 +16,7 @@ mod watch;
 use http::{Answer, Reply, Request};
 use live::OperatorEvent;
 use runtime::clock::Now;
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 
 use self::certificates::Ends;
 use self::moment::Moment;
@@ -25,7 +25,7 @@ use self::watch::Watch;
 use super::ControlPeers;
 use super::facts::Phase;
 use crate::events::{Trouble, Vitals};
-use crate::message::{LogReport, Message, ServiceContext};
+use crate::message::{LogReport, Mailbox, ServiceContext};
 use crate::profile_order::ToProfiler;
 use crate::site_tls::SiteTls;
 
@@ -95,7 +95,7 @@ impl Events {
     }
 
     /// Tells the profiler which minutes it is to keep.
-    pub(super) fn keep_minutes(&mut self, profiler: Endpoint, mail: &mut Mailbox<Message>) {
+    pub(super) fn keep_minutes(&mut self, profiler: Endpoint, mail: &mut Mailbox) {
         for cut in self.ring.take_cuts() {
             // One without room has no profile, and says so when it is asked for it.
             let _full = mail.send_part(profiler, ToProfiler::Cut(cut));

@@ -17,7 +17,7 @@ use config::UpstreamSettings;
 use http::{FieldList, ProxiedNotes, Urgency};
 use pages::Runner;
 use pages::fetch::PageFetches;
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use runtime::trace;
 
@@ -26,7 +26,7 @@ use self::proxy::Proxies;
 pub(crate) use self::proxy::Tunnelled;
 use self::spans::Spans;
 use super::endpoints::Helpers;
-use crate::message::{Message, ServiceContext};
+use crate::message::{Mailbox, ServiceContext};
 use crate::site_data::SiteData;
 use crate::span_stats::SpanStats;
 
@@ -145,7 +145,7 @@ impl Outgoing {
     }
 
     /// Looks up names; those for which no helper has room wait for the next turn.
-    pub(super) fn ask_names(&mut self, mail: &mut Mailbox<Message>) {
+    pub(super) fn ask_names(&mut self, mail: &mut Mailbox) {
         let questions = self.client.exchanges().questions();
         while let Some(name) = questions.pop()
             && let Some(helper) = self.names.first()
