@@ -48,7 +48,7 @@ impl NatsInfo {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Default)]
 struct Introduction<'p> {
     verbose: bool,
     pedantic: bool,
@@ -75,22 +75,14 @@ struct Introduction<'p> {
 /// The answer to a server.
 pub(crate) fn introduce(plan: &ClusterPlan, info: &NatsInfo) -> Vec<u8> {
     let mut told = Introduction {
-        verbose: false,
-        pedantic: false,
-        tls_required: false,
         name: &plan.name,
         lang: "velodrome",
         version: &plan.version,
         protocol: 1,
         // A scheduler has what it publishes.
-        echo: false,
         headers: true,
         no_responders: true,
-        user: None,
-        pass: None,
-        auth_token: None,
-        nkey: None,
-        sig: None,
+        ..Introduction::default()
     };
     if let Some(login) = &plan.credentials.login {
         (told.user, told.pass) = (Some(&*login.user), Some(&*login.password));

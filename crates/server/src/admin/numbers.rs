@@ -44,8 +44,8 @@ pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
     let SchedulerReport { runtime, http, cache, channels, store, resp, spans, .. } = report;
     let upstream_caches = &report.upstream_caches;
     // Without a cluster they are 0.
-    const NO_LINK: &LinkStats = &LinkStats::NONE;
-    let link = report.cluster.as_ref().map_or(NO_LINK, |cluster| &cluster.stats);
+    let no_link = LinkStats::default();
+    let link = report.cluster.as_ref().map_or(&no_link, |cluster| &cluster.stats);
     let numbers = read(SchedulerReport::ROWS, report)
         .chain(read(Stats::ROWS, runtime))
         .chain(read(MailCounters::ROWS, &runtime.mail))
