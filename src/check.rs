@@ -37,10 +37,10 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     };
     if let Some(target) = &flags.explain {
         let loaded = source.load(1, Before::default());
-        let data = loaded.map_err(|error| Failure::Failed(error.to_string()))?;
+        let data = loaded.map_err(Failure::failed)?;
         return explain(&data, flags, target);
     }
-    let data = server::serve::check(&source).map_err(|error| Failure::Failed(error.to_string()))?;
+    let data = server::serve::check(&source).map_err(Failure::failed)?;
     let config = match source.config_path() {
         Some(path) => path.display().to_string(),
         None => "the defaults (no velodrome.toml)".to_owned(),

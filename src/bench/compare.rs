@@ -152,7 +152,7 @@ fn once(name: &str, source: &Source<'_>) -> Result<Option<Report>, Failure> {
             let words = std::env::args().collect();
             let result = bench::run::requests(plan, words, |moment| screen.show(moment));
             screen.close();
-            Some(result.map_err(|error| Failure::Failed(error.to_string()))?)
+            Some(result.map_err(Failure::failed)?)
         }
     };
     Ok(report.filter(|report| report.ended == Ended::Complete))

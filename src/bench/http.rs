@@ -35,7 +35,7 @@ fn measure(flags: &Http) -> Result<Report, Failure> {
     let mut screen = Screen::new("run");
     let result = bench::run::requests(&plan, command, |moment| screen.show(moment));
     screen.close();
-    result.map_err(|error| Failure::Failed(error.to_string()))
+    result.map_err(Failure::failed)
 }
 
 fn conditions(texts: &[String]) -> Result<Vec<FailCondition>, Failure> {
@@ -47,7 +47,7 @@ fn conditions(texts: &[String]) -> Result<Vec<FailCondition>, Failure> {
 /// Writes the report in the formats of other tools, if requested.
 fn export(report: &Report, flags: &Http) -> Result<(), Failure> {
     if let Some(file) = &flags.hgrm {
-        let text = hgrm(report).map_err(|error| Failure::Failed(error.to_string()))?;
+        let text = hgrm(report).map_err(Failure::failed)?;
         page::write("--hgrm", file, &text)?;
     }
     flags.csv.as_deref().map_or(Ok(()), |file| page::write("--csv", file, &csv(report)))

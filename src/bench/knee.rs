@@ -29,7 +29,7 @@ pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
         let words = std::env::args().collect();
         let report = bench::run::requests(&plan, words, |moment| screen.show(moment));
         screen.close();
-        let report = report.map_err(|error| Failure::Failed(error.to_string()))?;
+        let report = report.map_err(Failure::failed)?;
         let step = KneeStep::of(rate, &report, &objectives);
         let outcome = step.outcome;
         steps.push(step);

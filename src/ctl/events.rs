@@ -106,7 +106,7 @@ fn visible(text: &str) -> String {
 
 fn json_of(event: &OperatorEvent) -> Result<String, Failure> {
     let line = serde_json::to_string(event);
-    line.map(|line| line + "\n").map_err(|error| Failure::Failed(error.to_string()))
+    line.map(|line| line + "\n").map_err(Failure::failed)
 }
 
 fn text_of(event: &OperatorEvent) -> String {

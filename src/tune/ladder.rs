@@ -197,7 +197,7 @@ impl Climber<'_> {
     fn once(&mut self, state: &[usize], label: &str) -> Result<StateOutcome, Failure> {
         let rungs = || state.iter().map(|place| &self.rungs[*place]);
         let set = self.host.set(rungs());
-        if let Err(why) = set.map_err(|error| Failure::Failed(error.to_string()))? {
+        if let Err(why) = set.map_err(Failure::failed)? {
             return Ok(StateOutcome::Refused(why));
         }
         let command = command_line(&self.asked.server, rungs())
@@ -209,7 +209,7 @@ impl Climber<'_> {
             Err(error @ ServerError::Taken(_)) => return Err(Failure::Failed(error.to_string())),
             Err(error) => return Ok(StateOutcome::Refused(error.to_string())),
         };
-        let report = self.measure(label).map_err(|error| Failure::Failed(error.to_string()));
+        let report = self.measure(label).map_err(Failure::failed);
         drop(server);
         report.map(|report| StateOutcome::Measured(Box::new(report)))
     }
@@ -230,7 +230,7 @@ impl Climber<'_> {
             })
         };
         let set = self.host.set(self.rungs.iter().filter(is_kept));
-        match set.map_err(|error| Failure::Failed(error.to_string()))? {
+        match set.map_err(Failure::failed)? {
             Ok(()) => self.host.keep(),
             Err(why) => return Err(Failure::Failed(why)),
         }
