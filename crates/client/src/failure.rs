@@ -18,7 +18,7 @@ use crate::url::UrlError;
 pub enum ExchangeFailure {
     /// The text is not a URL that can be requested.
     #[error("not a URL: {0}")]
-    Url(UrlError),
+    Url(#[from] UrlError),
     /// The origin wants TLS, and there are no authorities by which to know its certificate.
     #[error("there are no authorities by which to know a certificate")]
     NoAuthorities,
@@ -66,7 +66,7 @@ pub enum ExchangeFailure {
     NotAnAnswer(ResponseError),
     /// The frames received are not an answer.
     #[error("not an HTTP answer: {0}")]
-    WrongAnswer(AnswerFault),
+    WrongAnswer(#[from] AnswerFault),
     /// The server breaks a rule of HTTP/2 that ends the connection: which one.
     #[error("the server breaks the rules of HTTP/2: {0}")]
     Http2(&'static str),
@@ -174,17 +174,5 @@ fn words_of(fault: CertificateFault) -> &'static str {
         CertificateFault::UnknownAuthority => "is by an unknown authority",
         CertificateFault::Revoked => "was revoked",
         CertificateFault::Invalid => "is invalid",
-    }
-}
-
-impl From<AnswerFault> for ExchangeFailure {
-    fn from(fault: AnswerFault) -> Self {
-        Self::WrongAnswer(fault)
-    }
-}
-
-impl From<UrlError> for ExchangeFailure {
-    fn from(error: UrlError) -> Self {
-        Self::Url(error)
     }
 }
