@@ -21,7 +21,6 @@ const MARKS_APART_MS: u64 = 1_000;
 
 const NO_JETSTREAM: &str = "JetStream is not enabled, or not ready, on the servers of NATS";
 
-/// The news of a stream.
 #[derive(Debug)]
 pub(crate) enum StreamNews {
     /// This is of this epoch.

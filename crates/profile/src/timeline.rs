@@ -30,7 +30,6 @@ pub(crate) struct ThreadLine {
     pub(crate) samples: Vec<TimedSample>,
 }
 
-/// A sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TimedSample {
     pub(crate) time_ns: u64,

@@ -43,7 +43,6 @@ pub struct RespCounts {
 #[repr(align(128))]
 struct Counters([AtomicU64; COUNTERS]);
 
-/// The counters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Counter {
     Connections,

@@ -39,7 +39,6 @@ pub(crate) struct Labelled {
     pub(crate) read: for<'r> fn(&'r StartFacts, &'r SchedulerReport) -> Vec<(&'r str, u64)>,
 }
 
-/// The numbers of a scheduler.
 pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
     let SchedulerReport { runtime, http, cache, channels, store, resp, spans, .. } = report;
     let upstream_caches = &report.upstream_caches;
@@ -66,7 +65,6 @@ pub(super) fn of_disks(report: &DiskReport) -> Vec<Number> {
     read(DiskReport::ROWS, report).collect()
 }
 
-/// The numbers of the writer of the store.
 pub(super) fn of_store_writer(stats: &StoreWriterStats) -> Vec<Number> {
     read(StoreWriterStats::ROWS, stats).collect()
 }

@@ -132,7 +132,6 @@ impl Site {
         context.command(SchedulerCommand::Resume(process));
     }
 
-    /// Ends a turn.
     pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_>) {
         self.hear_channels(context);
         self.tell_pages_of_orders();

@@ -38,7 +38,6 @@ impl Site {
         policy
     }
 
-    /// The kind of a body.
     fn kind_of(&self, request: &Request<'_>) -> BodyKind {
         match boundary_of(request) {
             Ok(None) => BodyKind::Plain,

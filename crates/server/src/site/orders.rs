@@ -63,7 +63,6 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// The next order.
     pub(super) fn next(&self) -> Option<&Order> {
         self.left.front()
     }
@@ -88,7 +87,6 @@ impl Batch {
     }
 }
 
-/// One order.
 #[derive(Clone, Debug)]
 pub(super) enum Order {
     Publish { channel: Box<str>, offer: Offer },

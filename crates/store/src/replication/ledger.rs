@@ -21,7 +21,6 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Its bytes.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(POSITION + 8);
         self.position.encode(&mut out);

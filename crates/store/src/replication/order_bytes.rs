@@ -348,7 +348,6 @@ fn expiry_only(bytes: &mut ByteReader<'_>) -> Result<ExpiryOnly, Cut> {
     })
 }
 
-/// The byte of a kind.
 pub(super) fn kind_byte(kind: ValueKind) -> u8 {
     match kind {
         ValueKind::Bytes => 0,
@@ -357,7 +356,6 @@ pub(super) fn kind_byte(kind: ValueKind) -> u8 {
     }
 }
 
-/// The kind of a byte.
 pub(super) fn kind_of(byte: u8) -> Result<ValueKind, Cut> {
     Ok(match byte {
         0 => ValueKind::Bytes,

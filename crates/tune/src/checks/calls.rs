@@ -38,7 +38,6 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// The calls that were recorded.
 pub(super) fn recorded(host: &HostReading) -> Result<ServerCalls, Finding> {
     let process = super::server(host)?;
     let text = Finding::known(host.text(&calls::place(process)), "its calls were not recorded")?;

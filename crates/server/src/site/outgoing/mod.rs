@@ -158,7 +158,6 @@ impl Outgoing {
         }
     }
 
-    /// Ends a turn.
     pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_>) {
         if let Some(spans) = &mut self.spans {
             spans.end_turn(self.client.exchanges(), context);

@@ -264,7 +264,6 @@ impl Site {
     }
 }
 
-/// The fields of a request.
 pub(super) fn copy_of(request: &Request<'_>) -> FieldList {
     let mut copy = FieldList::new();
     for (name, value) in request.head.fields.iter() {
