@@ -272,6 +272,19 @@ pub fn encode_path(path: &str, out: &mut Vec<u8>) {
     }
 }
 
+/// Adds a text; everything except letters, digits and `kept` is percent-encoded (RFC 3986 section 2.1).
+pub fn percent_encode(text: &str, kept: &[u8], out: &mut String) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || kept.contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let digits =
+                [hex_high(byte), hex_low(byte)].map(|digit| char::from(digit.to_ascii_uppercase()));
+            out.extend(['%', digits[0], digits[1]]);
+        }
+    }
+}
+
 const fn goes_out_raw(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&')
