@@ -27,7 +27,7 @@ use crate::model::route::RouteAction;
 use crate::model::upstream::ForwardAuth;
 use crate::problem::{ConfigErrors, Problems};
 
-pub use circumstances::{Circumstances, ClientScheme};
+pub use circumstances::Circumstances;
 pub use compile::RouteTable;
 pub use explain::Explanation;
 pub use kept::KeptRoute;
