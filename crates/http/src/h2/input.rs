@@ -329,7 +329,8 @@ impl Http2Connection {
         self.forget(place);
     }
 
-    /// The meaning of a number. Once the client was told the last stream, later ones are of no interest (RFC 9113, 6.8).
+    /// The meaning of a number. Once the client was told the last stream, later ones are of no interest (RFC 9113,
+    /// 6.8).
     pub(super) fn known(&self, number: u32) -> Known {
         match self.streams.known(number) {
             Known::Idle if self.leaving == Leaving::Left && !number.is_multiple_of(2) => {
