@@ -232,6 +232,7 @@ impl Http2Connection {
             Known::Idle => protocol_error("RST_STREAM on a stream that was not begun"),
             Known::Open(_) => {
                 self.let_go(number, InputSide::Ended, context);
+                self.resets += 1;
                 Ok(self.guard.on_reset()?)
             }
             Known::Late | Known::Closed | Known::Skipped => {
@@ -314,6 +315,7 @@ impl Http2Connection {
     ) -> Result<(), ConnectionError> {
         write_reset(number, code, context.output.buffer());
         self.let_go(number, InputSide::Open, context);
+        self.refused += 1;
         Ok(self.guard.on_reset()?)
     }
 
