@@ -319,6 +319,13 @@ impl Http2Connection {
         Ok(self.guard.on_reset()?)
     }
 
+    /// Counts the streams that have ended without an answer since the last call.
+    pub(super) fn count_resets<A: Application>(&mut self, http: &mut Http<A>) {
+        let stats = http.stats_mut();
+        stats.http2_resets += u64::from(std::mem::take(&mut self.resets));
+        stats.http2_refused += u64::from(std::mem::take(&mut self.refused));
+    }
+
     /// Lets go of a stream whose process may still run. `input` says whether the client may still send on it.
     fn let_go<M>(&mut self, number: u32, input: InputSide, context: &mut Context<'_, M>) {
         let Known::Open(place) = self.known(number) else {

@@ -291,12 +291,6 @@ impl Http2Connection {
         if has_output || more == MoreInput::Yes { Next::Again } else { Next::Read }
     }
 
-    fn count_resets<A: Application>(&mut self, http: &mut Http<A>) {
-        let stats = http.stats_mut();
-        stats.http2_resets += u64::from(std::mem::take(&mut self.resets));
-        stats.http2_refused += u64::from(std::mem::take(&mut self.refused));
-    }
-
     /// Sets the deadline of what the connection waits for now.
     fn set_timer<A: Application>(&mut self, http: &Http<A>, context: &mut Context<'_, A::Message>) {
         if self.leaving == Leaving::Announced || self.timer == Timer::Head && self.requests == 0 {
