@@ -2,7 +2,7 @@
 
 use crate::calls::{CostlyCalls, ServerCalls};
 use crate::check::{Check, Gain, Risk};
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::tcp::{Side, TcpSocket};
 
@@ -63,7 +63,7 @@ const OF_WINDOWS: Percent = Percent { low: 40.0, high: 98.0 };
 
 /// Connections of the server that receive much through a small buffer: after each window their client waits until the
 /// server has read it. The kernel counts no time for that.
-pub(super) fn small_to_receive(host: &HostReading) -> Option<Finding> {
+pub(super) fn small_to_receive(host: &HostReading) -> Option<Judged> {
     let pairs = Pairs::of_connections(host).ok()?;
     let (seconds, all) = (host.seconds?, pairs.count());
     let segments = pairs.increases("data_received").zip(pairs.increases("data_sent"));
@@ -113,11 +113,8 @@ pub(super) fn busy(host: &HostReading) -> Option<f64> {
     limited(host, "buffer_full_us").ok().map(|(_, busy, _)| busy)
 }
 
-fn send_buffer(host: &HostReading) -> Finding {
-    let (share, busy, count) = match limited(host, "buffer_full_us") {
-        Ok(found) => found,
-        Err(finding) => return finding,
-    };
+fn send_buffer(host: &HostReading) -> Judged {
+    let (share, busy, count) = limited(host, "buffer_full_us")?;
     let sockets = host.now.sockets.iter().flatten().filter(|one| one.side != Side::Listens);
     let least = sockets.map(|one| one.number("send_buffer")).filter(|size| *size > 0).min();
     let text = format!(
@@ -139,11 +136,8 @@ fn send_buffer(host: &HostReading) -> Finding {
     Finding::measured(text, Percent::between(share * busy * 0.5, share))
 }
 
-fn receivers(host: &HostReading) -> Finding {
-    let (share, busy, count) = match limited(host, "peer_full_us") {
-        Ok(found) => found,
-        Err(finding) => return finding,
-    };
+fn receivers(host: &HostReading) -> Judged {
+    let (share, busy, count) = limited(host, "peer_full_us")?;
     let text = format!(
         "{count} connections had something to send {:.0} % of the time; {share:.0} % of that their client had \
          no room",

@@ -2,11 +2,12 @@
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::group::{GroupCounts, groups_of};
 use crate::host::HostReading;
 
 use super::asleep::{NOTICED, most};
+use super::reclaimed::read_again;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -67,9 +68,9 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// The groups of the server, with their counts before and now; the reason why they are not known.
 fn groups(host: &HostReading) -> Result<Vec<(&String, GroupCounts, &GroupCounts)>, Finding> {
-    let Some(process) = host.process else { return Err(Finding::unknown(super::NO_PROCESS)) };
+    let process = super::server(host)?;
     if let Err(why) = groups_of(host, process) {
-        return Err(Finding::unknown(why));
+        return Finding::unknown(why);
     }
     let with_before = |(place, now)| {
         let before: Option<&GroupCounts> = host.before.groups.get(place);
@@ -78,11 +79,8 @@ fn groups(host: &HostReading) -> Result<Vec<(&String, GroupCounts, &GroupCounts)
     Ok(host.now.groups.iter().map(with_before).collect())
 }
 
-fn quota(host: &HostReading) -> Finding {
-    let groups = match groups(host) {
-        Ok(groups) => groups,
-        Err(finding) => return finding,
-    };
+fn quota(host: &HostReading) -> Judged {
+    let groups = groups(host)?;
     let with = groups.into_iter().filter_map(|(place, before, now)| {
         let throttled = now.throttled.saturating_sub(before.throttled);
         let periods = now.periods.saturating_sub(before.periods);
@@ -114,11 +112,8 @@ fn quota(host: &HostReading) -> Finding {
 /// Memory, relative to a limit, from which it costs.
 const NEAR: f64 = 0.95;
 
-fn memory(host: &HostReading) -> Finding {
-    let groups = match groups(host) {
-        Ok(groups) => groups,
-        Err(finding) => return finding,
-    };
+fn memory(host: &HostReading) -> Judged {
+    let groups = groups(host)?;
     let mut text = "none of its control groups has one".to_owned();
     for (place, before, now) in groups {
         let Some((used, most)) = now.memory else { continue };
@@ -147,28 +142,9 @@ fn memory(host: &HostReading) -> Finding {
     Finding::good(text)
 }
 
-/// Pages in a second from which it matters that they are read again, and their part of what the server reads from
-/// disks.
-const READ_AGAIN: f64 = 50.0;
-const PART: f64 = 0.2;
-
-/// Bytes of a page.
-const PAGE: f64 = 4096.0;
-
-/// The part of what the server reads from disks that it had in memory, and a limit of a group has freed.
-pub(super) fn read_again(host: &HostReading) -> Option<f64> {
-    let pages = groups(host).ok()?.into_iter().filter(|(_, before, now)| {
-        now.memory.is_some() && now.memory_events > before.memory_events
-    });
-    let pages = pages.map(|(_, before, now)| now.refaults.saturating_sub(before.refaults)).max()?;
-    let read = host.moved(|counters| counters.uses.read_bytes)?;
-    let part = (pages as f64 * PAGE / read.max(1) as f64).min(1.0);
-    (pages as f64 >= READ_AGAIN * host.seconds? && part >= PART).then_some(part)
-}
-
 /// The price of pages that are read again: the time for which threads wait for a disk, at least as far as these pages
 /// are what is read. The kernel forgets some of those that it has freed, so there may be more of them.
-fn of_reading(host: &HostReading, text: &str) -> Option<Finding> {
+fn of_reading(host: &HostReading, text: &str) -> Option<Judged> {
     let part = read_again(host)?;
     let (waited, _) = most(host, |one| one.disk.max(one.seen_in("fsync")));
     let text = format!(
@@ -183,11 +159,8 @@ fn of_reading(host: &HostReading, text: &str) -> Option<Finding> {
 /// The price of work that no thread or program could be started for: unknown, and rarely little.
 const REFUSED: Percent = Percent { low: 10.0, high: 60.0 };
 
-fn tasks(host: &HostReading) -> Finding {
-    let groups = match groups(host) {
-        Ok(groups) => groups,
-        Err(finding) => return finding,
-    };
+fn tasks(host: &HostReading) -> Judged {
+    let groups = groups(host)?;
     let mut text = "none of its control groups has one".to_owned();
     for (place, before, now) in groups {
         let Some((used, most)) = now.tasks else { continue };
@@ -204,11 +177,8 @@ fn tasks(host: &HostReading) -> Finding {
     Finding::good(text)
 }
 
-fn disks(host: &HostReading) -> Finding {
-    let groups = match groups(host) {
-        Ok(groups) => groups,
-        Err(finding) => return finding,
-    };
+fn disks(host: &HostReading) -> Judged {
+    let groups = groups(host)?;
     let bound = groups.iter().find(|(_, _, now)| !now.disks.is_empty());
     let Some((place, _, now)) = bound else {
         return Finding::good("none of its control groups has one");

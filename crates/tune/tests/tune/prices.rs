@@ -11,7 +11,7 @@ fn found(check: &str, plant: impl Fn(&Fake), happens: impl Fn(&Fake)) -> Finding
     let mut host = HostReading::of(fake.path(), Some(100));
     happens(&fake);
     host.look_again(1.0);
-    (tune::find(check).unwrap().judge)(&host)
+    tune::find(check).unwrap().finding(&host)
 }
 
 /// The ends of its price, rounded.
@@ -155,7 +155,7 @@ fn only_a_variable_of_python_is_the_lock_of_its_interpreter() {
 
 /// A server whose descriptors cannot be read, and one without a connection.
 #[test]
-fn what_was_not_read_is_not_good() {
+fn sockets_that_were_not_read_are_not_called_good() {
     let of_sockets = ["app.sndbuf", "net.receivers", "net.loss", "net.mtu", "app.waiting"];
     for (sockets, checks) in [("", &of_sockets[..]), ("listens 10 80 0.0.0.0/0\n", &of_sockets)] {
         for check in checks {
