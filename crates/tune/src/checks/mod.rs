@@ -21,6 +21,7 @@ mod scheduling;
 mod sockets;
 mod stack;
 mod transport;
+mod upstreams;
 mod waiting;
 
 use crate::check::Check;
@@ -29,7 +30,7 @@ use crate::check::Check;
 const NO_PROCESS: &str = "needs --pid";
 
 /// All checks.
-pub const ALL: [&[Check]; 22] = [
+pub const ALL: [&[Check]; 23] = [
     process::CHECKS,
     scheduling::CHECKS,
     asleep::CHECKS,
@@ -48,6 +49,7 @@ pub const ALL: [&[Check]; 22] = [
     filters::CHECKS,
     sockets::CHECKS,
     transport::CHECKS,
+    upstreams::CHECKS,
     buffers::CHECKS,
     environment::CHECKS,
     groups::CHECKS,
