@@ -39,6 +39,11 @@ use crate::upstream_report::{UpstreamOrder, UpstreamReport};
 
 pub use local::{OrderedBy, StoreOrders, Stored, ToStoreWriter};
 
+pub(crate) type AnswerContext<'a> = http::AnswerContext<'a, Message>;
+pub(crate) type Context<'a> = runtime::service::Context<'a, Message>;
+pub(crate) type Mailbox = runtime::mailbox::Mailbox<Message>;
+pub(crate) type ServiceContext<'a> = runtime::service::ServiceContext<'a, Message>;
+
 /// Messages, one type for each kind of receiver.
 #[derive(Debug)]
 pub enum Message {
@@ -367,7 +372,7 @@ metric::counted! {
         pub limits: Vec<LimitCounts> = Elsewhere("with a label"),
         /// The upstreams.
         pub upstreams: Vec<UpstreamReport> = Elsewhere("with labels, and by `ctl upstreams`"),
-        /// Open connections.
+        /// Open connections; each open stream of HTTP/2 counts as one more, as for the limit.
         pub processes: usize = Gauge(Count, "connections", "connections", metric::from_size),
         /// Which configuration is in force, counted from 1.
         pub generation: u64 = Elsewhere("as `configuration`"),

@@ -7,7 +7,7 @@ use crate::bench::contender::{
 };
 use crate::bench::sample::Metric;
 use crate::bench::target::{Against, Bound, Target};
-use crate::bench::workload::{Load, Runs, Way, Workload};
+use crate::bench::workload::{Beside, Load, Runs, Way, Workload};
 
 const fn to_nginx(metric: Metric, most: f64) -> Target {
     Target { metric, against: Against::Contender("nginx"), bound: Bound::AtMost(most) }
@@ -24,7 +24,7 @@ const fn secure(
 ) -> Workload {
     let main_metric = match load {
         Load::SecureIdle { .. } => Metric::ResidentBytes,
-        Load::SecureFlooded { .. } => Metric::LatencyP99,
+        Load::SecurePaced { .. } => Metric::LatencyP99,
         _ => Metric::CpuMicros,
     };
     Workload { name, title, path, load, runs: Runs::WhenNamed, contenders, main_metric, targets }
@@ -42,11 +42,7 @@ pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
         &[SECURE_NGINX, SECURE, PLAIN, SECURE_HAPROXY, SECURE_CADDY],
         &[
             to_nginx(Metric::CpuMicros, 0.75),
-            Target {
-                metric: Metric::CpuMicros,
-                against: Against::Contender("plain"),
-                bound: Bound::AtMost(1.25),
-            },
+            Target::at_most(Metric::CpuMicros, Against::Contender("plain"), 1.25),
         ],
     ),
     secure(
@@ -78,13 +74,9 @@ pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
         "JSON kept alive over TLS, 1,000 requests/s, while others begin handshakes as fast as they are \
          answered",
         "/json",
-        Load::SecureFlooded { connections: 16, rate: 1_000 },
+        Load::SecurePaced { connections: 16, rate: 1_000, beside: Beside::Handshakes },
         SECURE_FIELD,
-        &[Target {
-            metric: Metric::LatencyP99,
-            against: Against::Itself,
-            bound: Bound::AtMost(5_000.0),
-        }],
+        &[Target::at_most(Metric::LatencyP99, Against::Itself, 5_000.0)],
     ),
     secure(
         "tls-sockets",
@@ -92,11 +84,7 @@ pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
         "/channels/fan",
         Load::SecureFan { members: 1_000 },
         &[PLAIN, SECURE],
-        &[Target {
-            metric: Metric::CpuMicros,
-            against: Against::Contender("plain"),
-            bound: Bound::AtMost(1.6),
-        }],
+        &[Target::at_most(Metric::CpuMicros, Against::Contender("plain"), 1.6)],
     ),
     secure(
         "tls-idle",
@@ -106,11 +94,7 @@ pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
         SECURE_FIELD,
         &[
             to_nginx(Metric::ResidentBytes, 0.15),
-            Target {
-                metric: Metric::ResidentBytes,
-                against: Against::Itself,
-                bound: Bound::AtMost(2_048.0),
-            },
+            Target::at_most(Metric::ResidentBytes, Against::Itself, 2_048.0),
         ],
     ),
 ];

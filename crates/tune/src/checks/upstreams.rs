@@ -1,7 +1,7 @@
 //! The servers that the server asks: how long it waits for their answers.
 
 use crate::check::{Check, Gain, Risk};
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::processes::Process;
 use crate::upstreams::{self, Upstream, Upstreams};
@@ -25,13 +25,9 @@ pub(super) const CHECKS: &[Check] = &[Check {
 
 /// The looks between the two readings, and the two readings themselves.
 fn looks(host: &HostReading) -> Result<Upstreams, Finding> {
-    let Some(process) = host.process else { return Err(Finding::unknown(super::NO_PROCESS)) };
-    let Some(now) = &host.now.sockets else {
-        return Err(Finding::unknown("its sockets cannot be seen"));
-    };
-    if host.seconds.is_none() {
-        return Err(Finding::unknown("needs two readings of the server"));
-    }
+    let process = super::server(host)?;
+    let now = Finding::known(host.now.sockets.as_ref(), "its sockets cannot be seen")?;
+    Finding::known(host.seconds, "needs two readings of the server")?;
     let text = host.text(&upstreams::place(process)).unwrap_or_default();
     let mut all = Upstreams::read(&text);
     all.note(host.before.sockets.as_deref().unwrap_or_default());
@@ -43,11 +39,8 @@ fn looks(host: &HostReading) -> Result<Upstreams, Finding> {
 const MANY: f64 = 0.3;
 const IDLE: f64 = 0.3;
 
-fn upstream(host: &HostReading) -> Finding {
-    let all = match looks(host) {
-        Ok(all) => all,
-        Err(finding) => return finding,
-    };
+fn upstream(host: &HostReading) -> Judged {
+    let all = looks(host)?;
     let weight = |one: &Upstream| one.waiting + one.opening;
     let Some((peer, first)) = all.servers.iter().max_by_key(|(_, one)| (weight(one), one.seen))
     else {

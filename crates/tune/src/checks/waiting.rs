@@ -2,7 +2,7 @@
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::tcp::{Side, TcpSocket};
 
@@ -42,7 +42,7 @@ const ENOUGH: u64 = 5;
 
 /// Whether requests wait inside the server while it does nothing.
 pub(super) fn waits_inside(host: &HostReading) -> bool {
-    matches!(unanswered(host), Finding::Costs(..))
+    matches!(unanswered(host), Ok(Finding::Costs(..)))
 }
 
 /// The connections of clients that wait for an answer at one reading, and all of them.
@@ -69,12 +69,10 @@ pub(super) fn waiting_clients(host: &HostReading) -> f64 {
     f64::midpoint(count(&host.before.sockets), count(&host.now.sockets))
 }
 
-fn unanswered(host: &HostReading) -> Finding {
+fn unanswered(host: &HostReading) -> Judged {
     let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {
-        return match host.process {
-            None => Finding::unknown(super::NO_PROCESS),
-            Some(_) => Finding::unknown("needs two readings of its sockets"),
-        };
+        super::server(host)?;
+        return Finding::unknown("needs two readings of its sockets");
     };
     let ((earlier, all_earlier), (later, all_later)) = (unanswered_of(before), unanswered_of(now));
     let share = (earlier + later) as f64 / (all_earlier + all_later).max(1) as f64;

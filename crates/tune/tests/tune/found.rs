@@ -12,7 +12,7 @@ fn found(check: &str, plant: impl FnOnce(&Fake), happens: impl FnOnce(&Fake)) ->
     let mut host = HostReading::of(fake.path(), Some(100));
     happens(&fake);
     host.look_again(1.0);
-    (tune::find(check).unwrap().judge)(&host)
+    (tune::find(check).unwrap().judge)(&host).unwrap()
 }
 
 fn nothing(_: &Fake) {}
