@@ -21,6 +21,7 @@ mod scheduling;
 mod sockets;
 mod stack;
 mod transport;
+mod upstreams;
 mod waiting;
 
 use crate::check::Check;
@@ -33,7 +34,7 @@ fn server(host: &HostReading) -> Result<u32, Finding> {
 }
 
 /// All checks.
-pub const ALL: [&[Check]; 22] = [
+pub const ALL: [&[Check]; 23] = [
     process::CHECKS,
     scheduling::CHECKS,
     asleep::CHECKS,
@@ -52,6 +53,7 @@ pub const ALL: [&[Check]; 22] = [
     filters::CHECKS,
     sockets::CHECKS,
     transport::CHECKS,
+    upstreams::CHECKS,
     buffers::CHECKS,
     environment::CHECKS,
     groups::CHECKS,

@@ -135,6 +135,12 @@ fn weight(judged: &Judged) -> f64 {
     }
 }
 
+/// Descriptors that are enough for very many connections.
+const MANY_FILES: u64 = 65_536;
+
+/// The part of the gain of a limit that is far from being reached.
+const UNUSED: f64 = 0.02;
+
 fn nofile(host: &HostReading) -> Judged {
     worst(host, |process| nofile_of(host, process))
 }
@@ -158,8 +164,9 @@ fn nofile_of(host: &HostReading, process: u32) -> Judged {
     if open * 10 >= soft * 9 {
         return Finding::scaled(format!("{open} of {soft} are open"), Percent::between(5.0, 90.0));
     }
-    if soft < 65_536 {
-        return Finding::set(format!("{soft}, of which {seen} are open"), 0.5);
+    if soft < MANY_FILES {
+        let used = if open == 0 { 1.0 } else { open as f64 / soft as f64 };
+        return Finding::set(format!("{soft}, of which {seen} are open"), used.clamp(UNUSED, 0.5));
     }
     Finding::good(format!("{soft}, of which {seen} are open"))
 }

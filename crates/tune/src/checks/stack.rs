@@ -99,13 +99,7 @@ fn taps(host: &HostReading) -> Judged {
     if sockets.is_empty() {
         return Finding::good("none");
     }
-    let owner = Process::all(host).into_iter().find(|process| {
-        let place = format!("/proc/{process}/fd");
-        let is_it = |name: &String| {
-            host.link(&format!("{place}/{name}")).is_some_and(|to| sockets.contains(&to))
-        };
-        host.names(&place).iter().any(is_it)
-    });
+    let owner = Process::with_descriptor(host, &sockets);
     let name = owner
         .and_then(|process| Some(format!("{} (process {process})", Process::name(host, process)?)));
     let name = name.unwrap_or_else(|| "a program that is not seen from here".to_owned());
