@@ -29,6 +29,18 @@ impl OpenDescriptor {
         tables.into_iter().flat_map(of_table).collect()
     }
 
+    /// How many descriptors the fullest table of a program has: each table has the limit for itself.
+    pub(crate) fn most(files: &HostFiles, process: u32) -> u64 {
+        let count = |thread: String| numbers(files, &thread).len() as u64;
+        tables(files, process).into_iter().map(count).max().unwrap_or(0)
+    }
+
+    /// The first program of a host that has one of these sockets.
+    pub(crate) fn owner(files: &HostFiles, sockets: &[u64]) -> Option<u32> {
+        let is_it = |one: &Self| one.socket(files).is_some_and(|inode| sockets.contains(&inode));
+        Process::all(files).into_iter().find(|process| Self::all(files, *process).iter().any(is_it))
+    }
+
     /// Its link.
     pub(crate) fn path(&self) -> String {
         format!("{}/fd/{}", self.thread, self.number)
@@ -118,9 +130,13 @@ mod tests {
         let files = HostFiles::below(&root);
         let seen = sockets(&files, 7);
         let count = OpenDescriptor::all(&files, 7).len();
+        let most = OpenDescriptor::most(&files, 7);
+        let owners = [41, 42].map(|inode| OpenDescriptor::owner(&files, &[inode]));
         std::fs::remove_dir_all(&root).expect("it was made above");
         assert_eq!(seen, BTreeSet::from([30, 40, 41]));
         assert_eq!(count, 4, "the table of thread 8 is that of the program");
+        assert_eq!(most, 2);
+        assert_eq!(owners, [Some(7), None]);
     }
 
     #[test]

@@ -53,6 +53,7 @@ mod settings;
 mod sysctl_files;
 mod tcp;
 mod text;
+mod upstreams;
 mod watching;
 
 pub use audit::{AuditReport, Audited, audit};

@@ -22,6 +22,7 @@ mod scheduling;
 mod sockets;
 mod stack;
 mod transport;
+mod upstreams;
 mod waiting;
 
 use crate::check::Check;
@@ -34,7 +35,7 @@ fn server(host: &HostReading) -> Result<u32, Finding> {
 }
 
 /// All checks.
-pub const ALL: [&[Check]; 22] = [
+pub const ALL: [&[Check]; 23] = [
     process::CHECKS,
     scheduling::CHECKS,
     asleep::CHECKS,
@@ -53,6 +54,7 @@ pub const ALL: [&[Check]; 22] = [
     filters::CHECKS,
     sockets::CHECKS,
     transport::CHECKS,
+    upstreams::CHECKS,
     buffers::CHECKS,
     environment::CHECKS,
     groups::CHECKS,

@@ -100,11 +100,7 @@ fn taps(host: &HostReading) -> Judged {
     if sockets.is_empty() {
         return Finding::good("none");
     }
-    let owner = Process::all(host).into_iter().find(|process| {
-        let is_it =
-            |one: &OpenDescriptor| one.socket(host).is_some_and(|inode| sockets.contains(&inode));
-        OpenDescriptor::all(host, *process).iter().any(is_it)
-    });
+    let owner = OpenDescriptor::owner(host, &sockets);
     let name = owner
         .and_then(|process| Some(format!("{} (process {process})", Process::name(host, process)?)));
     let name = name.unwrap_or_else(|| "a program that is not seen from here".to_owned());
