@@ -37,14 +37,12 @@ pub struct HostReading {
 
 impl HostReading {
     /// This host, read once. The calling thread enters the network namespace of the server.
-    #[must_use]
     pub fn live(process: Option<u32>) -> Self {
         Self::of(Path::new("/"), process)
     }
 
     /// The host whose files are below a directory. If it is this host, the calling thread enters the network namespace
     /// of the server, and stays there.
-    #[must_use]
     pub fn of(root: &Path, process: Option<u32>) -> Self {
         let mut files = HostFiles::here(root);
         let mut network = NetworkPlace::Same;

@@ -24,9 +24,13 @@ mod transport;
 mod waiting;
 
 use crate::check::Check;
+use crate::finding::Finding;
+use crate::host::HostReading;
 
-/// The reason why a check of the server cannot be judged.
-const NO_PROCESS: &str = "needs --pid";
+/// The server's process, without which a check of the server cannot be judged.
+fn server(host: &HostReading) -> Result<u32, Finding> {
+    Finding::known(host.process, "needs --pid")
+}
 
 /// All checks.
 pub const ALL: [&[Check]; 22] = [
@@ -55,7 +59,6 @@ pub const ALL: [&[Check]; 22] = [
 ];
 
 /// The check with this name.
-#[must_use]
 pub fn find(id: &str) -> Option<&'static Check> {
     ALL.iter().flat_map(|checks| checks.iter()).find(|check| check.id == id)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::tcp::{Side, TcpSocket};
 
@@ -86,14 +86,12 @@ pub(super) struct Pairs<'h> {
 
 impl<'h> Pairs<'h> {
     pub(super) fn of(host: &'h HostReading) -> Result<Self, Finding> {
-        if host.process.is_none() {
-            return Err(Finding::unknown(super::NO_PROCESS));
-        }
+        super::server(host)?;
         let Some(now) = &host.now.sockets else {
-            return Err(Finding::unknown("its sockets cannot be seen"));
+            return Finding::unknown("its sockets cannot be seen");
         };
         if host.seconds.is_none() {
-            return Err(Finding::unknown("needs two readings of the server"));
+            return Finding::unknown("needs two readings of the server");
         }
         let before: BTreeMap<_, _> =
             host.before.sockets.iter().flatten().map(|one| (one.key(), one)).collect();
@@ -122,11 +120,8 @@ const RESENT: f64 = 0.1;
 /// Seconds that a loss costs its connection: a fast repetition, and a timeout.
 const LOSS: (f64, f64) = (0.02, 0.25);
 
-fn losses(host: &HostReading) -> Finding {
-    let pairs = match Pairs::of(host) {
-        Ok(pairs) => pairs,
-        Err(finding) => return finding,
-    };
+fn losses(host: &HostReading) -> Judged {
+    let pairs = Pairs::of(host)?;
     let (resent, sent) = (pairs.moved("resent"), pairs.moved("data_sent"));
     // Connections that have ended took their counts with them.
     let of_host = host.moved(|counters| counters.network("Tcp.RetransSegs")).unwrap_or(0);
@@ -152,11 +147,8 @@ const IN_A_ROW: u64 = 2;
 /// Size of a segment from which it may be too large for a path (the least MTU of IPv4 hosts, RFC 1122, without heads).
 const LARGE: u64 = 536;
 
-fn black_hole(host: &HostReading) -> Finding {
-    let pairs = match Pairs::of(host) {
-        Ok(pairs) => pairs,
-        Err(finding) => return finding,
-    };
+fn black_hole(host: &HostReading) -> Judged {
+    let pairs = Pairs::of(host)?;
     let hangs = |one: &TcpSocket| {
         let in_a_row = one.number("backoff").max(one.number("retransmits"));
         in_a_row >= IN_A_ROW && one.number("unacked") > 0
@@ -184,13 +176,11 @@ fn black_hole(host: &HostReading) -> Finding {
     Finding::measured(text, Percent::between(share * 0.8, share))
 }
 
-fn shaped(host: &HostReading) -> Finding {
+fn shaped(host: &HostReading) -> Judged {
     if host.now.queues.is_empty() {
         return Finding::unknown("the queues of devices cannot be read");
     }
-    let Some(seconds) = host.seconds else {
-        return Finding::unknown("needs two readings of counters");
-    };
+    let seconds = Finding::known(host.seconds, "needs two readings of counters")?;
     let moved = |(name, now): (&String, &crate::queues::QueueCounts)| {
         let before = host.before.queues.get(name).copied().unwrap_or_default();
         let dropped = now.drops.saturating_sub(before.drops);
@@ -200,9 +190,8 @@ fn shaped(host: &HostReading) -> Finding {
         (dropped, late, sent, rate, *now, name.clone())
     };
     let worst = host.now.queues.iter().map(moved).max_by_key(|one| (one.0, one.1));
-    let Some((dropped, late, sent, rate, now, name)) = worst else {
-        return Finding::unknown("the queues of devices cannot be read");
-    };
+    let (dropped, late, sent, rate, now, name) =
+        Finding::known(worst, "the queues of devices cannot be read")?;
     let bound = match now.rate {
         0 => String::new(),
         bytes => format!(" of at most {:.1} Mbit/s", bytes as f64 * 8.0 / 1e6),
@@ -234,10 +223,8 @@ const OF_ONE: f64 = 12.0;
 /// Seconds of CPU time for a connection, more than for a request.
 const OF_A_CONNECTION: (f64, f64) = (15e-6, 50e-6);
 
-fn new_connections(host: &HostReading) -> Finding {
-    if host.process.is_none() {
-        return Finding::unknown(super::NO_PROCESS);
-    }
+fn new_connections(host: &HostReading) -> Judged {
+    super::server(host)?;
     let accepted = host.moved(|counters| counters.network("Tcp.PassiveOpens"));
     let (Some(accepted), Some(seconds)) = (accepted, host.seconds) else {
         return Finding::unknown("needs two readings of /proc/net/snmp");
@@ -265,11 +252,8 @@ fn new_connections(host: &HostReading) -> Finding {
 /// Milliseconds without an answer from which a connection to another server waits.
 const SLOW_MS: u64 = 5;
 
-fn upstream(host: &HostReading) -> Finding {
-    let pairs = match Pairs::of(host) {
-        Ok(pairs) => pairs,
-        Err(finding) => return finding,
-    };
+fn upstream(host: &HostReading) -> Judged {
+    let pairs = Pairs::of(host)?;
     let opened: Vec<&TcpSocket> =
         pairs.all.iter().map(|(_, now)| *now).filter(|one| one.side == Side::Opened).collect();
     if opened.is_empty() {
@@ -305,10 +289,7 @@ fn upstream(host: &HostReading) -> Finding {
         waiting.len(),
         if whom.is_empty() { "" } else { "; to " }
     );
-    let wait = match CpuWait::of(host) {
-        Ok(wait) => wait,
-        Err(why) => return Finding::unknown(why),
-    };
+    let wait = CpuWait::of(host).or_else(Finding::unknown)?;
     let idle =
         1.0 - (wait.run / host.seconds.unwrap_or(1.0) / wait.cpus.len().max(1) as f64).min(1.0);
     let share = (waiting.len() + opening) as f64 / opened.len() as f64;

@@ -2,7 +2,7 @@
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::tcp::{Side, TcpSocket};
 
@@ -42,15 +42,13 @@ const ENOUGH: u64 = 5;
 
 /// Whether requests wait inside the server while it does nothing.
 pub(super) fn waits_inside(host: &HostReading) -> bool {
-    matches!(unanswered(host), Finding::Costs(..))
+    matches!(unanswered(host), Ok(Finding::Costs(..)))
 }
 
-fn unanswered(host: &HostReading) -> Finding {
+fn unanswered(host: &HostReading) -> Judged {
     let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {
-        return match host.process {
-            None => Finding::unknown(super::NO_PROCESS),
-            Some(_) => Finding::unknown("needs two readings of its sockets"),
-        };
+        super::server(host)?;
+        return Finding::unknown("needs two readings of its sockets");
     };
     // The last that it received came after the last that it sent, and has been read. Within one tick of the kernel's
     // clock it is a request more than answers, where each of them is a segment.
