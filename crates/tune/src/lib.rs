@@ -24,6 +24,7 @@ mod connections;
 mod counters;
 mod cpu_wait;
 mod debugging_aids;
+mod descriptors;
 mod files;
 mod finding;
 mod group;
