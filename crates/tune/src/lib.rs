@@ -24,6 +24,7 @@ mod connections;
 mod counters;
 mod cpu_wait;
 mod debugging_aids;
+mod descriptors;
 mod files;
 mod finding;
 mod group;
@@ -52,6 +53,7 @@ mod settings;
 mod sysctl_files;
 mod tcp;
 mod text;
+mod upstreams;
 mod watching;
 
 pub use audit::{AuditReport, Audited, audit};

@@ -92,7 +92,7 @@ fn steal(host: &HostReading) -> Judged {
     Finding::good(text)
 }
 
-/// Share of the server's time that waits have to take in order to cost, in percent.
+/// Share of the time that waits have to take in order to cost, in percent.
 const NOTICED: f64 = 3.0;
 
 fn neighbours(host: &HostReading) -> Judged {
@@ -100,7 +100,7 @@ fn neighbours(host: &HostReading) -> Judged {
         return Finding::unknown("say with --pid which program is the server");
     }
     let wait = CpuWait::of(host).or_else(Finding::unknown)?;
-    let lost = wait.lost(wait.for_others);
+    let lost = wait.lost_of_time(wait.for_others, host.seconds.unwrap_or(1.0));
     let Some((share, first)) = wait.others.first() else {
         return Finding::good("no other program used its CPUs");
     };
@@ -108,24 +108,19 @@ fn neighbours(host: &HostReading) -> Judged {
     let all: f64 = wait.others.iter().map(|(share, _)| share).sum();
     let text = format!(
         "{name} ({first}) uses {:.0} % of a CPU there, all others together {:.0} %; the server waited for \
-         them {:.0} % of its time",
+         them {lost:.0} % of the time",
         share * 100.0,
         (all - share) * 100.0,
-        lost,
     );
     if lost < NOTICED {
         return Finding::good(text);
     }
-    // A server that is not busy all the time answers later, but as much.
-    Finding::measured(text, Percent::between(lost * fullness(host, &wait), lost))
+    // The kernel counts the whole time, but the division between others and own threads is estimated.
+    Finding::measured(text, Percent::between(lost * DIVIDED, lost))
 }
 
-/// The share of the time in which the server's busiest threads wanted a CPU, at most 1.
-fn fullness(host: &HostReading, wait: &CpuWait) -> f64 {
-    let wanted = wait.run + wait.for_others + wait.for_own;
-    let most = host.seconds.unwrap_or(1.0) * wait.busy.len().max(1) as f64;
-    (wanted / most.max(f64::MIN_POSITIVE)).min(1.0)
-}
+/// The part of the waiting time that is for others at least.
+const DIVIDED: f64 = 0.7;
 
 fn weight(host: &HostReading) -> Judged {
     let wait = CpuWait::of(host).or_else(Finding::unknown)?;
@@ -136,12 +131,12 @@ fn weight(host: &HostReading) -> Judged {
     if least >= 100 {
         return Finding::good("its control groups have the usual weight, or more");
     }
-    let lost = wait.lost(wait.for_others);
+    let lost = wait.lost_of_time(wait.for_others, host.seconds.unwrap_or(1.0));
     if lost < NOTICED {
-        return Finding::set(format!("{text}; nobody else wanted its CPUs"), 0.1);
+        return Finding::set(format!("{text}; it hardly waited for others"), 0.1);
     }
-    let text = format!("{text}, and it waited for other programs {lost:.0} % of its time");
-    Finding::measured(text, Percent::between(lost * fullness(host, &wait), lost))
+    let text = format!("{text}, and it waited for other programs {lost:.0} % of the time");
+    Finding::measured(text, Percent::between(lost * DIVIDED, lost))
 }
 
 /// Pressure stall, in percent of the time, from which it costs.
@@ -151,9 +146,10 @@ fn pressure(host: &HostReading) -> Judged {
     if host.process.is_some()
         && let Ok(wait) = CpuWait::of(host)
     {
-        let lost = wait.lost(wait.for_others + wait.for_own);
+        let waited = wait.for_others + wait.for_own;
+        let lost = wait.lost_of_time(waited, host.seconds.unwrap_or(1.0));
         return Finding::good(format!(
-            "the server waited for a CPU {lost:.0} % of its time; see env.neighbours and app.workers"
+            "the server waited for a CPU {lost:.0} % of the time; see env.neighbours and app.workers"
         ));
     }
     let seconds = Finding::known(host.seconds, "needs two readings of counters")?;

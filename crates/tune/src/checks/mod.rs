@@ -17,10 +17,12 @@ mod observers;
 mod peers;
 mod process;
 mod receiving;
+mod reclaimed;
 mod scheduling;
 mod sockets;
 mod stack;
 mod transport;
+mod upstreams;
 mod waiting;
 
 use crate::check::Check;
@@ -33,7 +35,7 @@ fn server(host: &HostReading) -> Result<u32, Finding> {
 }
 
 /// All checks.
-pub const ALL: [&[Check]; 22] = [
+pub const ALL: [&[Check]; 23] = [
     process::CHECKS,
     scheduling::CHECKS,
     asleep::CHECKS,
@@ -52,6 +54,7 @@ pub const ALL: [&[Check]; 22] = [
     filters::CHECKS,
     sockets::CHECKS,
     transport::CHECKS,
+    upstreams::CHECKS,
     buffers::CHECKS,
     environment::CHECKS,
     groups::CHECKS,

@@ -2,6 +2,7 @@
 
 use crate::calls::ServerCalls;
 use crate::check::{Check, Gain, Risk};
+use crate::descriptors::OpenDescriptor;
 use crate::finding::{Evidence, Finding, Judged, Percent, Price};
 use crate::host::HostReading;
 use crate::processes::Process;
@@ -135,6 +136,12 @@ fn weight(judged: &Judged) -> f64 {
     }
 }
 
+/// Descriptors that are enough for very many connections.
+const MANY_FILES: u64 = 65_536;
+
+/// The part of the gain of a limit that is far from being reached.
+const UNUSED: f64 = 0.02;
+
 fn nofile(host: &HostReading) -> Judged {
     worst(host, |process| nofile_of(host, process))
 }
@@ -148,7 +155,7 @@ fn nofile_of(host: &HostReading, process: u32) -> Judged {
         "its limits have an unknown format",
     )?;
     let Ok(soft) = soft.parse::<u64>() else { return Finding::good("as many as it likes") };
-    let open = host.names(&format!("/proc/{process}/fd")).len() as u64;
+    let open = OpenDescriptor::most(host, process);
     // A process always has an open descriptor: zero means that they cannot be seen.
     let seen = if open == 0 { "an unknown number".to_owned() } else { open.to_string() };
     if open >= soft {
@@ -158,8 +165,9 @@ fn nofile_of(host: &HostReading, process: u32) -> Judged {
     if open * 10 >= soft * 9 {
         return Finding::scaled(format!("{open} of {soft} are open"), Percent::between(5.0, 90.0));
     }
-    if soft < 65_536 {
-        return Finding::set(format!("{soft}, of which {seen} are open"), 0.5);
+    if soft < MANY_FILES {
+        let used = if open == 0 { 1.0 } else { open as f64 / soft as f64 };
+        return Finding::set(format!("{soft}, of which {seen} are open"), used.clamp(UNUSED, 0.5));
     }
     Finding::good(format!("{soft}, of which {seen} are open"))
 }

@@ -204,10 +204,11 @@ fn politeness(host: &HostReading) -> Judged {
         }
         _ => return Finding::good(format!("its nice value is {}", lowest.nice)),
     };
+    let seconds = host.seconds.unwrap_or(1.0);
     match CpuWait::of(host) {
-        Ok(wait) if wait.lost(wait.for_others) >= OWN_WAIT => {
-            let lost = wait.lost(wait.for_others);
-            let text = format!("{text}, and it waited for other programs {lost:.0} % of its time");
+        Ok(wait) if wait.lost_of_time(wait.for_others, seconds) >= OWN_WAIT => {
+            let lost = wait.lost_of_time(wait.for_others, seconds);
+            let text = format!("{text}, and it waited for other programs {lost:.0} % of the time");
             Finding::measured(text, Percent::between(lost * 0.7, lost))
         }
         _ => Finding::set(text, share * 0.2),

@@ -1,4 +1,4 @@
-//! The server's TCP connections by what the kernel counts for each: losses, new connections, upstreams.
+//! The server's TCP connections by what the kernel counts for each: losses, new connections.
 
 use std::collections::BTreeMap;
 
@@ -54,28 +54,17 @@ pub(super) const CHECKS: &[Check] = &[
         id: "app.keepalive",
         title: "a new connection for each request",
         gain: Gain::of(40.0, 50.0, 10.0, 0.0),
-        expected: "a connection costs 20 to 60 microseconds of CPU time, and a round trip",
+        expected: "a connection costs 15 to 50 microseconds of CPU time and a round trip; with TLS up to some \
+                   milliseconds",
         risk: Risk::Process,
         lost: "nothing",
         why: "Without keep-alive each request pays for a handshake, an accept, a close, and three times as many \
-              packets.",
+              packets. With TLS it also pays for a signature and a key exchange, unless the session is resumed.",
         fix: "Let the server keep connections (`keepalive_timeout` of nginx), and its clients and proxies use \
-              them (`keepalive` and `proxy_http_version 1.1` in nginx).",
-        source: "RFC 9112 section 9.3",
+              them (`keepalive` and `proxy_http_version 1.1` in nginx). With TLS also: sessions that are resumed \
+              (`ssl_session_cache`, `ssl_session_tickets`), and an ECDSA key instead of a long one of RSA.",
+        source: "RFC 9112 section 9.3; RFC 8446 section 2.2",
         judge: new_connections,
-    },
-    Check {
-        id: "app.upstream",
-        title: "waiting for other servers",
-        gain: Gain::of(30.0, 60.0, 5.0, 0.0),
-        expected: "the time that the other server takes",
-        risk: Risk::Process,
-        lost: "nothing",
-        why: "A proxy, or a server with a database, is as slow as what it asks. Its own CPU time is small then.",
-        fix: "Look at the other server: `velodrome tune audit --pid` there. Connections that never open point at \
-              an address, a firewall, or a full backlog.",
-        source: "struct tcp_info, tcpi_last_data_sent and tcpi_last_data_recv",
-        judge: upstream,
     },
 ];
 
@@ -88,7 +77,7 @@ impl<'h> Pairs<'h> {
     pub(super) fn of(host: &'h HostReading) -> Result<Self, Finding> {
         super::server(host)?;
         let Some(now) = &host.now.sockets else {
-            return Finding::unknown("its sockets cannot be seen");
+            return Finding::unknown("no TCP socket of it can be seen");
         };
         if host.seconds.is_none() {
             return Finding::unknown("needs two readings of the server");
@@ -100,45 +89,78 @@ impl<'h> Pairs<'h> {
         Ok(Self { all: now.iter().filter(is_connection).map(pair).collect() })
     }
 
+    /// The same of connections; without one, nothing is known about them.
+    pub(super) fn of_connections(host: &'h HostReading) -> Result<Self, Finding> {
+        let pairs = Self::of(host)?;
+        match pairs.count() {
+            0 => Finding::unknown("no connection was open at the second reading"),
+            _ => Ok(pairs),
+        }
+    }
+
     /// How many connections there are now.
     pub(super) fn count(&self) -> usize {
         self.all.len()
     }
 
+    /// The connections as they are now.
+    pub(super) fn now(&self) -> impl Iterator<Item = &'h TcpSocket> {
+        self.all.iter().map(|(_, now)| *now)
+    }
+
     /// The increase of a number over all connections.
     pub(super) fn moved(&self, name: &str) -> u64 {
-        let of = |(before, now): &(Option<&TcpSocket>, &TcpSocket)| {
+        self.increases(name).sum()
+    }
+
+    /// The increase of a number of each connection.
+    pub(super) fn increases(&self, name: &str) -> impl Iterator<Item = u64> {
+        self.all.iter().map(move |(before, now)| {
             now.number(name).saturating_sub(before.map_or(0, |one| one.number(name)))
-        };
-        self.all.iter().map(of).sum()
+        })
     }
 }
 
 /// Segments that are sent again, in percent, from which they cost.
 const RESENT: f64 = 0.1;
 
-/// Seconds that a loss costs its connection: a fast repetition, and a timeout.
-const LOSS: (f64, f64) = (0.02, 0.25);
+/// Seconds that a segment costs its connection which is sent again after a timeout or a probe (RFC 6298, RFC 8985
+/// section 7: 200 ms at least).
+const AFTER_TIMEOUT: (f64, f64) = (0.2, 0.25);
+
+/// The most seconds that one costs which later segments told of, and its share of all segments as a part of the price:
+/// the sender also sends less for a while.
+const FAST: f64 = 0.02;
+const OF_FAST: f64 = 10.0;
 
 fn losses(host: &HostReading) -> Judged {
-    let pairs = Pairs::of(host)?;
+    let pairs = Pairs::of_connections(host)?;
     let (resent, sent) = (pairs.moved("resent"), pairs.moved("data_sent"));
     // Connections that have ended took their counts with them.
     let of_host = host.moved(|counters| counters.network("Tcp.RetransSegs")).unwrap_or(0);
-    let timeouts = host.moved(|counters| counters.network("TcpExt.TCPTimeouts")).unwrap_or(0);
+    let timeouts = ["TcpExt.TCPTimeouts", "TcpExt.TCPLossProbeRecovery"];
+    let count = |name| host.moved(|counters| counters.network(name)).unwrap_or(0);
+    let timeouts: u64 = timeouts.into_iter().map(count).sum();
     let share = 100.0 * resent as f64 / (sent.max(resent)).max(1) as f64;
     let text = format!(
         "{resent} of {sent} segments were sent again {}; {of_host} in its network namespace, {timeouts} after \
-         a timeout",
+         a timeout or a probe",
         host.span()
     );
     if resent < 2 || share < RESENT {
         return Finding::good(text);
     }
     // Time for which connections waited, relative to the time of all connections.
-    let whole = host.seconds.unwrap_or(1.0) * pairs.all.len().max(1) as f64;
-    let lost = |each: f64| (100.0 * resent as f64 * each / whole).min(95.0);
-    Finding::scaled(text, Percent::between(lost(LOSS.0), lost(LOSS.1).max(share)))
+    let whole = host.seconds.unwrap_or(1.0) * pairs.count() as f64;
+    let slow = timeouts.min(resent);
+    let lost = |count: u64, each: f64| 100.0 * count as f64 * each / whole;
+    let fast = |each: f64| lost(resent - slow, each).min(share * OF_FAST);
+    let round_trip = pairs.now().map(|one| one.number("rtt_us")).sum::<u64>() as f64
+        / 1e6
+        / pairs.count() as f64;
+    let low = lost(slow, AFTER_TIMEOUT.0) + fast(round_trip.min(FAST));
+    let high = lost(slow, AFTER_TIMEOUT.1) + fast(FAST);
+    Finding::scaled(text, Percent::between(low.min(95.0), high.min(95.0)))
 }
 
 /// Timeouts of one connection in a row from which its packets are taken to vanish.
@@ -148,7 +170,7 @@ const IN_A_ROW: u64 = 2;
 const LARGE: u64 = 536;
 
 fn black_hole(host: &HostReading) -> Judged {
-    let pairs = Pairs::of(host)?;
+    let pairs = Pairs::of_connections(host)?;
     let hangs = |one: &TcpSocket| {
         let in_a_row = one.number("backoff").max(one.number("retransmits"));
         in_a_row >= IN_A_ROW && one.number("unacked") > 0
@@ -214,14 +236,23 @@ fn shaped(host: &HostReading) -> Judged {
     )
 }
 
-/// New connections per second from which they cost.
-const OPENED: f64 = 100.0;
-
-/// Segments that a connection with one request receives: two for the handshake, the request, acknowledgements, its end.
-const OF_ONE: f64 = 12.0;
+/// New connections per second below which they are few, and the part of the CPU time below which they cost little.
+const FEW: f64 = 20.0;
+const LITTLE: f64 = 1.0;
 
 /// Seconds of CPU time for a connection, more than for a request.
 const OF_A_CONNECTION: (f64, f64) = (15e-6, 50e-6);
+
+/// Segments that one end of a connection receives at least if there is a handshake of TLS (RFC 8446) in it: two of
+/// TCP's own handshake or its acknowledgements, two of TLS with the request, an acknowledgement, the end. A request
+/// without TLS needs fewer.
+const WITH_TLS: f64 = 6.0;
+
+/// Segments that each more request on a connection adds at each end.
+const OF_A_REQUEST: f64 = 2.0;
+
+/// The largest part of its CPU time, in percent, that is taken to be for connections: the rest is for requests.
+const MOST: f64 = 70.0;
 
 fn new_connections(host: &HostReading) -> Judged {
     super::server(host)?;
@@ -236,65 +267,32 @@ fn new_connections(host: &HostReading) -> Judged {
         "{rate:.0} new connections per second in its network namespace, and {each:.0} segments received for \
          each"
     );
+    let Ok(wait) = CpuWait::of(host) else { return Finding::good(text) };
     // Both ends of a connection within this host receive.
     let has_near = host.now.sockets.iter().flatten().any(TcpSocket::is_near);
-    let of_one = if has_near { OF_ONE * 2.0 } else { OF_ONE };
-    if rate < OPENED || each > of_one {
+    let each_end = if has_near { each / 2.0 } else { each };
+    let of_one = wait.run / accepted.max(1) as f64;
+    let high = match each_end >= WITH_TLS {
+        // A handshake may cost nearly all of it, unless there are more requests.
+        true => of_one / (1.0 + (each_end - WITH_TLS * 1.5).max(0.0) / OF_A_REQUEST),
+        false => 0.0,
+    };
+    let lost =
+        |each: f64| (100.0 * accepted as f64 * each / wait.run.max(LEAST_RUN * seconds)).min(MOST);
+    let price = Percent::between(lost(OF_A_CONNECTION.0), lost(OF_A_CONNECTION.1.max(high)));
+    if rate < FEW || price.high < LITTLE {
         return Finding::good(text);
     }
-    let lost = |each: f64| {
-        let run = CpuWait::of(host).map_or(seconds, |wait| wait.run).max(0.05);
-        (100.0 * accepted as f64 * each / run).min(70.0)
+    let text = match high > OF_A_CONNECTION.1 {
+        true => format!(
+            "{text}; the server ran for {:.2} ms for each, which may be for a handshake of TLS",
+            of_one * 1e3
+        ),
+        false => text,
     };
-    Finding::scaled(text, Percent::between(lost(OF_A_CONNECTION.0), lost(OF_A_CONNECTION.1)))
+    Finding::scaled(text, price)
 }
 
-/// Milliseconds without an answer from which a connection to another server waits.
-const SLOW_MS: u64 = 5;
-
-fn upstream(host: &HostReading) -> Judged {
-    let pairs = Pairs::of(host)?;
-    let opened: Vec<&TcpSocket> =
-        pairs.all.iter().map(|(_, now)| *now).filter(|one| one.side == Side::Opened).collect();
-    if opened.is_empty() {
-        return Finding::good("it has no connections to other servers");
-    }
-    let is_opening = |one: &&&TcpSocket| one.state == 2;
-    let is_asked = pairs
-        .all
-        .iter()
-        .any(|(_, now)| now.side == Side::Accepted && now.number("received_queue") > 0);
-    let waits = |one: &&&TcpSocket| {
-        let (sent, received) = (one.number("last_sent_ms"), one.number("last_received_ms"));
-        // The last data received came before the last data sent; at once before it, if clients wait for this.
-        let is_asking = received > sent + SLOW_MS || (received >= sent && is_asked);
-        one.state == 1 && one.number("data_sent") > 0 && is_asking && sent > SLOW_MS
-    };
-    let opening = opened.iter().filter(is_opening).count();
-    // At one of the two moments an answer may just have come.
-    let of = |all: Vec<&'_ TcpSocket>| -> Vec<TcpSocket> {
-        all.iter().filter(waits).map(|one| (*one).clone()).collect()
-    };
-    let earlier = pairs.all.iter().filter_map(|(before, _)| *before);
-    let earlier = of(earlier.filter(|one| one.side == Side::Opened).collect());
-    let waiting = of(opened.clone());
-    let waiting = if waiting.is_empty() { earlier } else { waiting };
-    let longest = waiting.iter().map(|one| one.number("last_sent_ms")).max().unwrap_or(0);
-    let first = opened.iter().find(|one| one.state == 2).copied();
-    let whom = waiting.first().or(first).map_or("", |one| &*one.peer);
-    let text = format!(
-        "{} connections to other servers: {} wait for an answer, the longest for {longest} ms, {opening} are \
-         not open yet{}{whom}",
-        opened.len(),
-        waiting.len(),
-        if whom.is_empty() { "" } else { "; to " }
-    );
-    let wait = CpuWait::of(host).or_else(Finding::unknown)?;
-    let idle =
-        1.0 - (wait.run / host.seconds.unwrap_or(1.0) / wait.cpus.len().max(1) as f64).min(1.0);
-    let share = (waiting.len() + opening) as f64 / opened.len() as f64;
-    if share < 0.3 || idle < 0.3 {
-        return Finding::good(text);
-    }
-    Finding::measured(text, Percent::between(share * idle * 50.0, share * idle * 100.0))
-}
+/// The part of a CPU below which a server is idle. Connections of others in its namespace are no large part of its
+/// time.
+const LEAST_RUN: f64 = 0.3;

@@ -45,11 +45,8 @@ pub(super) fn waits_inside(host: &HostReading) -> bool {
     matches!(unanswered(host), Ok(Finding::Costs(..)))
 }
 
-fn unanswered(host: &HostReading) -> Judged {
-    let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {
-        super::server(host)?;
-        return Finding::unknown("needs two readings of its sockets");
-    };
+/// The connections of clients that wait for an answer at one reading, and all of them.
+fn unanswered_of(sockets: &[TcpSocket]) -> (usize, usize) {
     // The last that it received came after the last that it sent, and has been read. Within one tick of the kernel's
     // clock it is a request more than answers, where each of them is a segment.
     let waits = |one: &&TcpSocket| {
@@ -60,12 +57,28 @@ fn unanswered(host: &HostReading) -> Judged {
             && one.number("received_queue") == 0
             && requests > 0
     };
-    let counts = |all: &'_ [TcpSocket]| -> (usize, usize) {
-        let open = all.iter().filter(|one| one.side == Side::Accepted && one.state == 1);
-        (open.clone().filter(waits).count(), open.count())
+    let open = sockets.iter().filter(|one| one.side == Side::Accepted && one.state == 1);
+    (open.clone().filter(waits).count(), open.count())
+}
+
+/// The connections of clients that wait for an answer: the mean of both readings.
+pub(super) fn waiting_clients(host: &HostReading) -> f64 {
+    let count = |sockets: &Option<Vec<TcpSocket>>| {
+        sockets.as_deref().map_or(0, |all| unanswered_of(all).0) as f64
     };
-    let ((earlier, all_earlier), (later, all_later)) = (counts(before), counts(now));
-    let share = (earlier + later) as f64 / (all_earlier + all_later).max(1) as f64;
+    f64::midpoint(count(&host.before.sockets), count(&host.now.sockets))
+}
+
+fn unanswered(host: &HostReading) -> Judged {
+    let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {
+        super::server(host)?;
+        return Finding::unknown("needs two readings of its sockets");
+    };
+    let ((earlier, all_earlier), (later, all_later)) = (unanswered_of(before), unanswered_of(now));
+    if all_earlier + all_later == 0 {
+        return Finding::unknown("no connection was open at either reading");
+    }
+    let share = (earlier + later) as f64 / (all_earlier + all_later) as f64;
     let moved = |name: &str| {
         let sum = |all: &[TcpSocket]| -> u64 {
             all.iter().filter(|one| one.side == Side::Accepted).map(|one| one.number(name)).sum()

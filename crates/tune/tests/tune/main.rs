@@ -2,11 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 mod fake;
+mod found;
 mod ladder;
 mod owners;
 mod places;
 mod plans;
 mod planted;
+mod prices;
 mod putting_back;
 mod recorded;
 mod sequences;
