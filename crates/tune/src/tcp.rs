@@ -147,7 +147,7 @@ pub(crate) fn told(files: &HostFiles, members: &BTreeSet<u32>) -> io::Result<Str
 }
 
 /// The sockets among the first descriptors of each program.
-fn descriptors(files: &HostFiles, members: &BTreeSet<u32>) -> BTreeSet<u64> {
+pub(crate) fn descriptors(files: &HostFiles, members: &BTreeSet<u32>) -> BTreeSet<u64> {
     let mut all = BTreeSet::new();
     for process in members {
         let place = format!("/proc/{process}/fd");
