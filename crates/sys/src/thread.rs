@@ -120,6 +120,20 @@ pub fn set_timer_slack_ns(nanoseconds: NonZeroU64) -> io::Result<()> {
     Ok(rustix::thread::set_current_timer_slack(Some(nanoseconds))?)
 }
 
+/// Whether two threads of any programs have one descriptor table (kcmp(2), `KCMP_FILES`).
+///
+/// # Errors
+/// The kernel's: it may have no such call, and it takes the right to trace both.
+pub fn share_descriptors(one: u32, other: u32) -> io::Result<bool> {
+    const FILES: libc::c_int = 2;
+    // SAFETY: the call takes five numbers and changes nothing.
+    match unsafe { libc::syscall(libc::SYS_kcmp, one, other, FILES, 0_usize, 0_usize) } {
+        0 => Ok(true),
+        1.. => Ok(false),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// The kernel's number of the calling thread, as shown by `ps -L` and /proc.
 pub fn id() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()

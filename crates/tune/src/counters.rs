@@ -42,7 +42,7 @@ pub(crate) struct Counters {
     pub(crate) groups: BTreeMap<String, GroupCounts>,
     /// The use of its programs.
     pub(crate) uses: Uses,
-    /// Its TCP sockets; `None` if they cannot be seen.
+    /// Its TCP sockets; `None` if none can be seen.
     pub(crate) sockets: Option<Vec<TcpSocket>>,
     /// Its UDP sockets, by inode; `None` if they cannot be seen.
     pub(crate) datagrams: Option<BTreeMap<u64, DatagramSocket>>,
@@ -63,6 +63,8 @@ pub(crate) struct Uses {
     pub(crate) mappings: Option<u64>,
     /// Read and write calls of all of them; `None` if they may not be read.
     pub(crate) calls: Option<u64>,
+    /// Bytes that were read from disks for all of them; `None` if they may not be read.
+    pub(crate) read_bytes: Option<u64>,
 }
 
 /// Ticks of a CPU (`proc_stat(5)`).
@@ -103,7 +105,7 @@ impl Counters {
             threads: threads(files, &members),
             groups: groups(files, &members),
             uses: Uses::read(files, &members),
-            sockets: sockets.map(|text| TcpSocket::read(&text)),
+            sockets: sockets.map(|text| TcpSocket::read(&text)).filter(|all| !all.is_empty()),
             datagrams: datagrams::read(files, &members),
             queues: QueueCounts::read(&text(QUEUE_COUNTS)),
             packets: packets(files),
@@ -220,16 +222,17 @@ impl Uses {
             let line = Process::status(files, *process, "VmRSS")?;
             line.split_whitespace().next()?.parse::<u64>().ok()
         };
-        let calls = |process: &u32| {
-            let lines = named(&files.text(&format!("/proc/{process}/io"))?);
-            Some(lines.get("syscr")? + lines.get("syscw")?)
-        };
+        let counts = |process: &u32| Some(named(&files.text(&format!("/proc/{process}/io"))?));
+        let counts: Vec<BTreeMap<String, u64>> = members.iter().filter_map(counts).collect();
+        let calls = |lines: &BTreeMap<String, u64>| Some(lines.get("syscr")? + lines.get("syscw")?);
+        let bytes = counts.iter().filter_map(|lines| lines.get("read_bytes").copied());
         let sum = |numbers: Vec<u64>| (!numbers.is_empty()).then(|| numbers.iter().sum());
         let mappings = |process: &u32| files.lines_of(&format!("/proc/{process}/maps"));
         Self {
             memory_kib: sum(members.iter().filter_map(memory).collect()),
             mappings: members.iter().filter_map(mappings).max(),
-            calls: sum(members.iter().filter_map(calls).collect()),
+            calls: sum(counts.iter().filter_map(calls).collect()),
+            read_bytes: sum(bytes.collect()),
         }
     }
 }

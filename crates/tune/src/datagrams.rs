@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::files::HostFiles;
-use crate::tcp::descriptors;
+use crate::tcp::inodes;
 
 /// A socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) fn read(
     let mut all: BTreeMap<u64, DatagramSocket> =
         first.lines().chain(second.lines()).filter_map(socket).collect();
     if !all.is_empty() {
-        let own = descriptors(files, members);
+        let own = inodes(files, members);
         all.retain(|inode, _| own.contains(inode));
     }
     Some(all)

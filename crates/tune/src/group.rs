@@ -138,6 +138,8 @@ pub(crate) struct GroupCounts {
     pub(crate) memory: Option<(u64, u64)>,
     /// How often it met that bound.
     pub(crate) memory_events: u64,
+    /// Pages that were freed for that bound, and were needed again soon after (`workingset_refault`).
+    pub(crate) refaults: u64,
     /// Programs and threads, and how many there may be.
     pub(crate) tasks: Option<(u64, u64)>,
     /// How often a new one was refused.
@@ -159,6 +161,7 @@ impl Group {
                     self.number(files, "memory.limit_in_bytes").filter(|most| *most < 1 << 60),
                 ),
                 memory_events: self.number(files, "memory.failcnt").unwrap_or(0),
+                refaults: self.refaults(files),
                 ..GroupCounts::default()
             },
             Some("pids") => self.of_tasks(files),
@@ -173,6 +176,16 @@ impl Group {
 
     fn lines(&self, files: &HostFiles, name: &str) -> BTreeMap<String, u64> {
         named(&files.text(&format!("{}/{name}", self.place)).unwrap_or_default())
+    }
+
+    /// Version 1 has lines of the group alone, and of all below it (`total_`).
+    fn refaults(&self, files: &HostFiles) -> u64 {
+        let stat = self.lines(files, "memory.stat");
+        let sum = |part: &str| -> Option<u64> {
+            let found = stat.iter().filter(|(name, _)| name.starts_with(part));
+            found.map(|(_, count)| *count).reduce(|one, other| one + other)
+        };
+        sum("total_workingset_refault").or_else(|| sum("workingset_refault")).unwrap_or(0)
     }
 
     fn of_version_2(&self, files: &HostFiles) -> GroupCounts {
@@ -199,6 +212,7 @@ impl Group {
             weight: self.number(files, "cpu.weight"),
             memory: self.number(files, "memory.current").zip(most.into_iter().flatten().min()),
             memory_events: event("high") + event("max"),
+            refaults: self.refaults(files),
             disks: files.text(&format!("{}/io.max", self.place)).unwrap_or_default(),
             pressure: pressure.collect(),
             ..self.of_tasks(files)

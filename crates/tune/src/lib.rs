@@ -25,6 +25,7 @@ mod counters;
 mod cpu_wait;
 mod datagrams;
 mod debugging_aids;
+mod descriptors;
 mod files;
 mod finding;
 mod group;

@@ -34,8 +34,13 @@ pub const LOOKS_AT_NAMES: usize = 10;
 /// not looked again, and short waits for other servers are not seen.
 pub const LOOKING_AT_SOCKETS: Duration = Duration::from_millis(60);
 
-/// Descriptors of a program that are searched for sockets, files and observers (4,096). Beyond: the others are ignored.
+/// Descriptors of a program that are searched for sockets, files and observers (4,096), the lowest of each of its
+/// tables. Beyond: the others are ignored.
 pub const DESCRIPTORS: usize = 4_096;
+
+/// Threads of a program whose descriptor tables are compared by what they contain, where the kernel does not compare
+/// them (64). Beyond: those of the others are ignored.
+pub const TABLES_COMPARED: usize = 64;
 
 /// Files that the server writes whose disks are looked at (64). Beyond: the others are ignored.
 pub const WRITTEN_FILES: usize = 64;

@@ -4,8 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::descriptors::OpenDescriptor;
 use crate::files::HostFiles;
-use crate::limits::{DESCRIPTORS, THREADS};
+use crate::limits::THREADS;
 use crate::processes::Process;
 
 /// The path under which they are read.
@@ -57,8 +58,9 @@ impl NameLooks {
         }
         let mut all = Vec::new();
         for process in members.iter().filter(|_| !known.is_empty()) {
-            let own: Vec<String> = sockets(files, *process)
-                .into_iter()
+            let own: BTreeSet<String> = OpenDescriptor::all(files, *process)
+                .iter()
+                .filter_map(|one| Some(one.socket(files)?.to_string()))
                 .filter(|inode| known.contains_key(inode))
                 .collect();
             let is_waiting =
@@ -146,16 +148,6 @@ fn address(text: &str) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// The inodes of the sockets among the first descriptors of a program.
-fn sockets(files: &HostFiles, process: u32) -> Vec<String> {
-    let place = format!("/proc/{process}/fd");
-    let inode = |name: &String| {
-        let to = files.link(&format!("{place}/{name}"))?;
-        Some(to.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
-    };
-    files.names(&place).iter().take(DESCRIPTORS).filter_map(inode).collect()
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::descriptors::OpenDescriptor;
 use crate::files::HostFiles;
-use crate::limits::{DESCRIPTORS, WRITTEN_FILES};
+use crate::limits::WRITTEN_FILES;
 
 /// The path under which they are read.
 pub(crate) fn place(process: u32) -> String {
@@ -38,15 +39,14 @@ pub(crate) fn told(members: &BTreeSet<u32>) -> Option<String> {
     let (mut lines, mut seen) = (String::new(), false);
     let mut known = BTreeSet::new();
     for process in members {
-        let place = format!("/proc/{process}/fd");
-        let names = files.names(&place);
-        seen |= !names.is_empty();
-        for name in names.iter().take(DESCRIPTORS) {
-            let path = format!("{place}/{name}");
+        let open = OpenDescriptor::all(&files, *process);
+        seen |= !open.is_empty();
+        for one in open {
+            let path = one.path();
             let is_file = std::fs::metadata(&path).is_ok_and(|about| about.is_file());
             let Some(target) = std::fs::read_link(&path).ok() else { continue };
             let target = target.display().to_string();
-            if !is_file || known.len() == WRITTEN_FILES || !is_written(&files, *process, name) {
+            if !is_file || known.len() == WRITTEN_FILES || !is_written(&files, &one) {
                 continue;
             }
             if let Ok(free) = sys::file::free_percent(Path::new(&path))
@@ -60,8 +60,8 @@ pub(crate) fn told(members: &BTreeSet<u32>) -> Option<String> {
 }
 
 /// Whether a descriptor is open for writing (`flags` in `fdinfo`, octal; `O_ACCMODE` is 3).
-fn is_written(files: &HostFiles, process: u32, name: &str) -> bool {
-    let info = files.text(&format!("/proc/{process}/fdinfo/{name}")).unwrap_or_default();
+fn is_written(files: &HostFiles, one: &OpenDescriptor) -> bool {
+    let info = files.text(&one.information()).unwrap_or_default();
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|text| u32::from_str_radix(text.trim(), 8).ok());
     flags.is_some_and(|flags| flags & 3 != 0)

@@ -30,18 +30,6 @@ impl Process {
         Self::all(files).into_iter().find(is_it)
     }
 
-    /// The first program that has a descriptor of one of these files, such as `socket:[4242]`.
-    pub(crate) fn with_descriptor(files: &HostFiles, wanted: &[String]) -> Option<u32> {
-        let has = |process: &u32| {
-            let place = format!("/proc/{process}/fd");
-            let is_it = |name: &String| {
-                files.link(&format!("{place}/{name}")).is_some_and(|to| wanted.contains(&to))
-            };
-            files.names(&place).iter().any(is_it)
-        };
-        Self::all(files).into_iter().find(has)
-    }
-
     /// The line of each program's `stat`.
     pub(crate) fn stats(files: &HostFiles) -> BTreeMap<u32, ProcessStat> {
         let stat = |process: u32| {
@@ -75,6 +63,36 @@ impl Process {
         let status = files.text(&format!("/proc/{process}/task/{thread}/status"))?;
         Some(cpu_list(&line_of(&status, "Cpus_allowed_list")?))
     }
+}
+
+/// The name of the program or library whose variable is at an address; `None` for memory that was allocated, or if the
+/// mappings of the program cannot be read.
+pub(crate) fn variable_of(files: &HostFiles, process: u32, address: u64) -> Option<String> {
+    file_at(&files.text(&format!("/proc/{process}/maps"))?, address)
+}
+
+/// The file of a mapping at an address (proc_pid_maps(5)). Variables that begin as zero are in a mapping without a name
+/// right behind those of their file.
+fn file_at(maps: &str, address: u64) -> Option<String> {
+    let (mut end_of_file, mut file) = (0, "");
+    for line in maps.lines() {
+        let mut words = line.split_whitespace();
+        let Some((first, end)) = words.next().and_then(|range| range.split_once('-')) else {
+            continue;
+        };
+        let number = |text| u64::from_str_radix(text, 16).unwrap_or(0);
+        let (first, end) = (number(first), number(end));
+        match words.nth(4) {
+            Some(path) => file = if path.starts_with('/') { path } else { "" },
+            None if first != end_of_file => file = "",
+            None => {}
+        }
+        end_of_file = end;
+        if (first..end).contains(&address) {
+            return file.rsplit('/').next().filter(|name| !name.is_empty()).map(str::to_owned);
+        }
+    }
+    None
 }
 
 /// The value of a line such as `Seccomp:\t2`.
@@ -151,5 +169,23 @@ mod tests {
         let stat = ProcessStat::parse("1 (a) b (c)) S 9 0 0 0 0 0 0 0 0 0 7 5 0").unwrap();
         assert_eq!((&*stat.name, stat.state, stat.parent, stat.ticks), ("a) b (c)", 'S', 9, 12));
         assert_eq!(ProcessStat::parse("1 (a"), None);
+    }
+
+    #[test]
+    fn variables_are_told_from_allocated_memory() {
+        let maps = "1000-2000 r-xp 00000000 fd:00 12 /usr/bin/python3.11\n\
+                    2000-3000 rw-p 00001000 fd:00 12 /usr/bin/python3.11\n\
+                    3000-4000 rw-p 00000000 00:00 0 \n\
+                    5000-6000 rw-p 00000000 00:00 0 [heap]\n\
+                    6000-7000 rw-p 00000000 00:00 0 \n\
+                    8000-9000 rw-p 00000000 00:00 0 \n";
+        let of = |address| file_at(maps, address);
+        for address in [0x2010, 0x3ff0] {
+            assert_eq!(of(address).as_deref(), Some("python3.11"), "{address:x}");
+        }
+        for address in [0x4000, 0x5010, 0x6010, 0x8010, 0x9000] {
+            assert_eq!(of(address), None, "{address:x}");
+        }
+        assert_eq!(file_at("nonsense\n\n", 0), None);
     }
 }

@@ -11,8 +11,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use sys::netlink::{NetlinkFamily, attributes, some_of};
 
+use crate::descriptors::OpenDescriptor;
 use crate::files::HostFiles;
-use crate::limits::{DESCRIPTORS, SOCKET_LIST, TCP_SOCKETS};
+use crate::limits::{SOCKET_LIST, TCP_SOCKETS};
 
 /// The path under which the sockets are read.
 pub(crate) fn place(process: u32) -> String {
@@ -43,7 +44,7 @@ pub(crate) struct TcpSocket {
 }
 
 /// The numbers that are read: name, offset in `struct tcp_info`, bytes.
-const NUMBERS: [(&str, usize, usize); 20] = [
+const NUMBERS: [(&str, usize, usize); 21] = [
     ("retransmits", 2, 1),
     ("backoff", 4, 1),
     ("mss", 16, 4),
@@ -56,6 +57,7 @@ const NUMBERS: [(&str, usize, usize); 20] = [
     ("window", 80, 4),
     ("resent", 100, 4),
     ("acked_bytes", 120, 8),
+    ("received_bytes", 128, 8),
     ("segments_sent", 136, 4),
     ("segments", 140, 4),
     ("unsent", 144, 4),
@@ -65,6 +67,9 @@ const NUMBERS: [(&str, usize, usize); 20] = [
     ("peer_full_us", 176, 8),
     ("buffer_full_us", 184, 8),
 ];
+
+/// The same of its memory: `SK_MEMINFO_RCVBUF`, `SK_MEMINFO_SNDBUF`, `SK_MEMINFO_DROPS`.
+const BUFFERS: [(&str, usize); 3] = [("receive_buffer", 1), ("send_buffer", 3), ("drops", 8)];
 
 impl TcpSocket {
     /// A number by its name; 0 if the kernel does not report it.
@@ -124,7 +129,7 @@ impl TcpSocket {
 /// # Errors
 /// The kernel's; a container may not permit the query.
 pub(crate) fn told(files: &HostFiles, members: &BTreeSet<u32>) -> io::Result<String> {
-    let own = descriptors(files, members);
+    let own = inodes(files, members);
     let mut all: Vec<(u64, TcpSocket)> = Vec::new();
     for family in [2, 10] {
         all.extend(sockets(family)?);
@@ -146,16 +151,12 @@ pub(crate) fn told(files: &HostFiles, members: &BTreeSet<u32>) -> io::Result<Str
     Ok(of_server.take(TCP_SOCKETS).map(|one| one.line()).collect())
 }
 
-/// The sockets among the first descriptors of each program.
-pub(crate) fn descriptors(files: &HostFiles, members: &BTreeSet<u32>) -> BTreeSet<u64> {
+/// The inodes of the sockets of these programs.
+pub(crate) fn inodes(files: &HostFiles, members: &BTreeSet<u32>) -> BTreeSet<u64> {
     let mut all = BTreeSet::new();
     for process in members {
-        let place = format!("/proc/{process}/fd");
-        for name in files.names(&place).iter().take(DESCRIPTORS) {
-            let to = files.link(&format!("{place}/{name}")).unwrap_or_default();
-            let inode = to.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']'));
-            all.extend(inode.and_then(|inode| inode.parse::<u64>().ok()));
-        }
+        let open = OpenDescriptor::all(files, *process);
+        all.extend(open.iter().filter_map(|one| one.socket(files)));
     }
     all
 }
@@ -200,10 +201,9 @@ fn socket(message: &[u8]) -> Option<(u64, TcpSocket)> {
                 let number = content.get(*at..at + bytes).map_or(0, number);
                 values.insert((*name).to_owned(), number);
             }),
-            // `SK_MEMINFO_SNDBUF` and `SK_MEMINFO_DROPS`.
-            MEMORY => [("send_buffer", 3), ("drops", 8)].into_iter().for_each(|(name, at)| {
+            MEMORY => BUFFERS.iter().for_each(|(name, at)| {
                 let number = content.get(at * 4..at * 4 + 4).map_or(0, number);
-                values.insert(name.to_owned(), number);
+                values.insert((*name).to_owned(), number);
             }),
             _ => {}
         }

@@ -76,7 +76,7 @@ impl Watched {
         self.looks += 1;
         let is_asleep = matches!(stat.state, 'S' | 'D');
         let call = files.text(&format!("{place}/syscall")).filter(|_| is_asleep);
-        let call = call.and_then(|call| self.name_of(&call));
+        let call = call.and_then(|call| self.name_of(thread, &call));
         match stat.state {
             'R' => self.running += 1,
             'T' | 't' => self.stopped += 1,
@@ -96,8 +96,9 @@ impl Watched {
     }
 
     /// The use of a descriptor, in a word.
-    fn kind_of(&self, file: i32) -> &'static str {
-        let path = format!("/proc/{}/fd/{file}", self.process);
+    fn kind_of(&self, thread: u32, file: i32) -> &'static str {
+        // A thread may have a descriptor table of its own.
+        let path = format!("/proc/{}/task/{thread}/fd/{file}", self.process);
         let Ok(about) = std::fs::metadata(&path) else { return "unknown" };
         let kind = about.file_type();
         match () {
@@ -117,7 +118,7 @@ impl Watched {
     }
 
     /// The name of a call that a thread sleeps in (`/proc/PID/task/TID/syscall`), if it is one that tells something.
-    fn name_of(&self, text: &str) -> Option<String> {
+    fn name_of(&self, thread: u32, text: &str) -> Option<String> {
         let words: Vec<&str> = text.split(' ').collect();
         let number: i64 = words.first()?.parse().ok()?;
         let (_, name) = CALLS.iter().find(|(known, _)| *known == number)?;
@@ -127,7 +128,7 @@ impl Watched {
             "futex" => format!("futex/{}/{}", argument(1)?, argument(2)?),
             "write" | "read" => {
                 let file = i32::from_str_radix(argument(1)?, 16).ok()?;
-                format!("{name}/{}", self.kind_of(file))
+                format!("{name}/{}", self.kind_of(thread, file))
             }
             // Only the commands that wait are `F_SETLKW` and `F_OFD_SETLKW`.
             "fcntl" => match argument(2)? {

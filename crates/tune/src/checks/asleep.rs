@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
-use crate::finding::{Finding, Judged, Percent};
+use crate::finding::{Finding, Judged, Percent, Price};
 use crate::host::HostReading;
-use crate::processes::Process;
+use crate::processes::{Process, variable_of};
 use crate::tcp::{Side, TcpSocket};
 use crate::watching::{FILE_LOCK, MEMORY_LOCK, Watched};
 
+use super::reclaimed::read_again;
 use super::waiting::waits_inside;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -95,6 +96,7 @@ fn is_serving(thread: &Watched) -> bool {
 
 /// A futex that several threads wait for.
 struct Lock {
+    address: u64,
     threads: BTreeSet<u32>,
     /// Threads that wait, on average.
     waiting: f64,
@@ -116,12 +118,13 @@ fn lock(host: &HostReading) -> Option<(Lock, BTreeMap<u32, Watched>)> {
             // FUTEX_WAIT_BITSET, but also for locks of readers and writers. A thread that waits for requests itself
             // belongs to no pool that waits for a condition.
             let is_mutex = matches!(operation, "0" | "80") || is_serving(watched);
-            let is_global =
+            let may_be_global =
                 || is_interpreter(host, watched.process) && woken(host, *thread) > OFTEN;
-            if !(is_mutex || is_global()) {
+            if !(is_mutex || may_be_global()) {
                 continue;
             }
             let lock = locks.entry((watched.process, address)).or_insert_with(|| Lock {
+                address: u64::from_str_radix(address, 16).unwrap_or(0),
                 threads: BTreeSet::new(),
                 waiting: 0.0,
                 looks: 0,
@@ -153,6 +156,13 @@ fn is_interpreter(host: &HostReading, process: u32) -> bool {
         .is_some_and(|name| name.starts_with("python") || name.starts_with("ruby"))
 }
 
+/// Whether a lock is that of the whole interpreter: it is a variable of Python itself. A lock that a script has made is
+/// in memory that was allocated for it.
+fn is_global(host: &HostReading, process: u32, address: u64) -> bool {
+    let file = variable_of(host, process, address).unwrap_or_default();
+    file.starts_with("python") || file.starts_with("libpython")
+}
+
 /// A lock for which threads of the server wait, in words.
 pub(super) fn contended(host: &HostReading) -> Option<String> {
     let (lock, all) = lock(host)?;
@@ -161,7 +171,10 @@ pub(super) fn contended(host: &HostReading) -> Option<String> {
         return None;
     }
     let process = lock.threads.first().and_then(|thread| all.get(thread)).map(|one| one.process)?;
-    let whose = if is_interpreter(host, process) { ", that of the interpreter (GIL)" } else { "" };
+    let whose = match is_global(host, process, lock.address) {
+        true => ", that of the interpreter (GIL)",
+        false => "",
+    };
     Some(format!(
         "{:.1} of {} threads wait for one lock{whose} at any time, and were woken {moves:.0} times a second",
         lock.waiting,
@@ -303,9 +316,18 @@ fn waits(host: &HostReading, what: &str, none: &str, seen: impl Fn(&Watched) -> 
 
 fn disk(host: &HostReading) -> Judged {
     waits_are_seen(host)?;
-    waits(host, "wait for a disk", "no thread was seen waiting for a disk", |one| {
+    let found = waits(host, "wait for a disk", "no thread was seen waiting for a disk", |one| {
         one.disk.max(one.seen_in("fsync"))
-    })
+    })?;
+    // Those waits are the price of the limit.
+    match (found, read_again(host)) {
+        (Finding::Costs(_, text, Price::Measured(range)), Some(part)) => {
+            let text = format!("{text}; most of it for a memory limit: see env.memory");
+            let rest = 1.0 - part;
+            Finding::measured(text, Percent::between(range.low * rest, range.high * rest))
+        }
+        (found, _) => Ok(found),
+    }
 }
 
 /// The calls in which a thread waits for the reader of what it says.

@@ -4,7 +4,7 @@ use crate::calls::{CostlyCalls, ServerCalls};
 use crate::check::{Check, Gain, Risk};
 use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
-use crate::tcp::Side;
+use crate::tcp::{Side, TcpSocket};
 
 use super::calls::recorded;
 use super::transport::Pairs;
@@ -50,6 +50,48 @@ pub(super) fn of_small_buffers(host: &HostReading, busy: f64) -> Percent {
     }
 }
 
+/// Bytes of a receive buffer from which it is large enough for most uploads of one room; and windows of it that a
+/// connection receives in a second, from which it is in its way.
+const SMALL: u64 = 64 << 10;
+const WINDOWS: f64 = 20.0;
+
+/// Segments received for each that is sent, from which something large comes: an upload, the answer of another server.
+const LARGE: u64 = 8;
+
+/// The price of windows that a client has to wait for.
+const OF_WINDOWS: Percent = Percent { low: 40.0, high: 98.0 };
+
+/// Connections of the server that receive much through a small buffer: after each window their client waits until the
+/// server has read it. The kernel counts no time for that.
+pub(super) fn small_to_receive(host: &HostReading) -> Option<Judged> {
+    let pairs = Pairs::of_connections(host).ok()?;
+    let (seconds, all) = (host.seconds?, pairs.count());
+    let segments = pairs.increases("data_received").zip(pairs.increases("data_sent"));
+    let bytes = pairs.increases("received_bytes");
+    let is_small = |((one, bytes), (received, sent)): ((&TcpSocket, u64), (u64, u64))| {
+        let buffer = one.number("receive_buffer");
+        let windows = bytes as f64 / seconds / buffer.max(1) as f64;
+        let is_in_the_way = (1..SMALL).contains(&buffer) && windows >= WINDOWS;
+        (is_in_the_way && received > sent * LARGE).then_some(buffer)
+    };
+    let small: Vec<u64> = pairs.now().zip(bytes).zip(segments).filter_map(is_small).collect();
+    let least = small.iter().min()?;
+    let begin = host.text("/proc/sys/net/ipv4/tcp_rmem").unwrap_or_default();
+    let begin = begin.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
+    let whose = match begin.is_some_and(|begin| *least < begin) {
+        true => ", less than what the kernel begins with: SO_RCVBUF was set",
+        false => "",
+    };
+    let text = format!(
+        "{} of {all} connections receive much through a small buffer (the smallest has {:.1} KiB{whose})",
+        small.len(),
+        *least as f64 / 1024.0
+    );
+    let share = small.len() as f64 / all as f64;
+    let price = Percent::between(OF_WINDOWS.low * share, OF_WINDOWS.high * share);
+    Some(Finding::scaled(text, price))
+}
+
 /// The words of calls that find send buffers full.
 const FULL: &str = "send buffers are full";
 
@@ -59,7 +101,7 @@ const LIMITED: f64 = 10.0;
 /// The share of the time in which connections had something to send that this limit took, in percent, and the time in
 /// which they had something to send, as a share of all time.
 fn limited(host: &HostReading, name: &str) -> Result<(f64, f64, usize), Finding> {
-    let pairs = Pairs::of(host)?;
+    let pairs = Pairs::of_connections(host)?;
     let (busy, limited) = (pairs.moved("busy_us"), pairs.moved(name));
     let whole = host.seconds.unwrap_or(1.0) * 1e6 * pairs.count().max(1) as f64;
     let share = 100.0 * limited as f64 / busy.max(1) as f64;

@@ -7,6 +7,7 @@ use crate::group::{GroupCounts, groups_of};
 use crate::host::HostReading;
 
 use super::asleep::{NOTICED, most};
+use super::reclaimed::read_again;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -123,6 +124,9 @@ fn memory(host: &HostReading) -> Judged {
             waited(now).zip(waited(&before)).map(|(now, before)| now.saturating_sub(before));
         if met > 0 && host.seconds.is_some() {
             let text = format!("{text}, and met the limit {met} times {}", host.span());
+            if let Some(finding) = of_reading(host, &text) {
+                return finding;
+            }
             let share = stalled.zip(host.seconds).map(|(us, seconds)| us as f64 / 1e4 / seconds);
             return match share {
                 Some(share) => {
@@ -136,6 +140,20 @@ fn memory(host: &HostReading) -> Judged {
         }
     }
     Finding::good(text)
+}
+
+/// The price of pages that are read again: the time for which threads wait for a disk, at least as far as these pages
+/// are what is read. The kernel forgets some of those that it has freed, so there may be more of them.
+fn of_reading(host: &HostReading, text: &str) -> Option<Judged> {
+    let part = read_again(host)?;
+    let (waited, _) = most(host, |one| one.disk.max(one.seen_in("fsync")));
+    let text = format!(
+        "{text}; {:.0} % of what the server reads from disks had been in memory and was freed for it, and a thread \
+         waits for a disk {waited:.0} % of its working time",
+        part * 100.0
+    );
+    let price = Percent::between(waited * part * 0.8, waited);
+    (waited >= NOTICED).then(|| Finding::measured(text, price))
 }
 
 /// The price of work that no thread or program could be started for: unknown, and rarely little.

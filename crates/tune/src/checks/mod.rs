@@ -19,6 +19,7 @@ mod observers;
 mod peers;
 mod process;
 mod receiving;
+mod reclaimed;
 mod scheduling;
 mod sockets;
 mod stack;

@@ -2,6 +2,7 @@
 
 use crate::calls::ServerCalls;
 use crate::check::{Check, Gain, Risk};
+use crate::descriptors::OpenDescriptor;
 use crate::finding::{Evidence, Finding, Judged, Percent, Price};
 use crate::host::HostReading;
 use crate::processes::Process;
@@ -167,7 +168,7 @@ fn nofile_of(host: &HostReading, process: u32) -> Judged {
         Finding::known(host.text(&format!("/proc/{process}/limits")), "its limits cannot be read")?;
     let soft = Finding::known(soft_limit(&limits), "its limits have an unknown format")?;
     let Ok(soft) = soft.parse::<u64>() else { return Finding::good("as many as it likes") };
-    let open = host.names(&format!("/proc/{process}/fd")).len() as u64;
+    let open = OpenDescriptor::most(host, process);
     // A process always has an open descriptor: zero means that they cannot be seen.
     let seen = if open == 0 { "an unknown number".to_owned() } else { open.to_string() };
     if open >= soft {

@@ -332,6 +332,9 @@ fn buffers(host: &HostReading) -> Judged {
     let ([_, begin, most], [_, send_begin, send_most]) = (&*receive, &*send) else {
         return Finding::unknown("tcp_rmem or tcp_wmem cannot be read, or has an unknown format");
     };
+    if let Some(finding) = super::buffers::small_to_receive(host) {
+        return finding;
+    }
     if *send_most < LEAST_MOST
         && let Some(busy) = super::buffers::busy(host)
         && busy > 0.02

@@ -2,6 +2,7 @@
 
 use crate::answers::{PROGRAMS, QUEUES};
 use crate::check::{Check, Gain, Risk};
+use crate::descriptors::OpenDescriptor;
 use crate::finding::{Finding, Judged};
 use crate::host::HostReading;
 use crate::processes::Process;
@@ -90,16 +91,16 @@ pub(super) const CHECKS: &[Check] = &[
 fn taps(host: &HostReading) -> Judged {
     let table = Finding::known(host.text("/proc/net/packet"), "/proc/net/packet cannot be read")?;
     // The protocol is in the fourth column: 0003 means all protocols.
-    let sockets: Vec<String> = table
+    let sockets: Vec<u64> = table
         .lines()
         .skip(1)
         .filter(|line| line.split_whitespace().nth(3) == Some("0003"))
-        .filter_map(|line| line.split_whitespace().last().map(|inode| format!("socket:[{inode}]")))
+        .filter_map(|line| line.split_whitespace().last()?.parse().ok())
         .collect();
     if sockets.is_empty() {
         return Finding::good("none");
     }
-    let owner = Process::with_descriptor(host, &sockets);
+    let owner = OpenDescriptor::owner(host, &sockets);
     let name = owner
         .and_then(|process| Some(format!("{} (process {process})", Process::name(host, process)?)));
     let name = name.unwrap_or_else(|| "a program that is not seen from here".to_owned());

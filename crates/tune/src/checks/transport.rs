@@ -77,7 +77,7 @@ impl<'h> Pairs<'h> {
     pub(super) fn of(host: &'h HostReading) -> Result<Self, Finding> {
         super::server(host)?;
         let Some(now) = &host.now.sockets else {
-            return Finding::unknown("its sockets cannot be seen");
+            return Finding::unknown("no TCP socket of it can be seen");
         };
         if host.seconds.is_none() {
             return Finding::unknown("needs two readings of the server");
@@ -89,45 +89,78 @@ impl<'h> Pairs<'h> {
         Ok(Self { all: now.iter().filter(is_connection).map(pair).collect() })
     }
 
+    /// The same of connections; without one, nothing is known about them.
+    pub(super) fn of_connections(host: &'h HostReading) -> Result<Self, Finding> {
+        let pairs = Self::of(host)?;
+        match pairs.count() {
+            0 => Finding::unknown("no connection was open at the second reading"),
+            _ => Ok(pairs),
+        }
+    }
+
     /// How many connections there are now.
     pub(super) fn count(&self) -> usize {
         self.all.len()
     }
 
+    /// The connections as they are now.
+    pub(super) fn now(&self) -> impl Iterator<Item = &'h TcpSocket> {
+        self.all.iter().map(|(_, now)| *now)
+    }
+
     /// The increase of a number over all connections.
     pub(super) fn moved(&self, name: &str) -> u64 {
-        let of = |(before, now): &(Option<&TcpSocket>, &TcpSocket)| {
+        self.increases(name).sum()
+    }
+
+    /// The increase of a number of each connection.
+    pub(super) fn increases(&self, name: &str) -> impl Iterator<Item = u64> {
+        self.all.iter().map(move |(before, now)| {
             now.number(name).saturating_sub(before.map_or(0, |one| one.number(name)))
-        };
-        self.all.iter().map(of).sum()
+        })
     }
 }
 
 /// Segments that are sent again, in percent, from which they cost.
 const RESENT: f64 = 0.1;
 
-/// Seconds that a loss costs its connection: a fast repetition, and a timeout.
-const LOSS: (f64, f64) = (0.02, 0.25);
+/// Seconds that a segment costs its connection which is sent again after a timeout or a probe (RFC 6298, RFC 8985
+/// section 7: 200 ms at least).
+const AFTER_TIMEOUT: (f64, f64) = (0.2, 0.25);
+
+/// The most seconds that one costs which later segments told of, and its share of all segments as a part of the price:
+/// the sender also sends less for a while.
+const FAST: f64 = 0.02;
+const OF_FAST: f64 = 10.0;
 
 fn losses(host: &HostReading) -> Judged {
-    let pairs = Pairs::of(host)?;
+    let pairs = Pairs::of_connections(host)?;
     let (resent, sent) = (pairs.moved("resent"), pairs.moved("data_sent"));
     // Connections that have ended took their counts with them.
     let of_host = host.moved(|counters| counters.network("Tcp.RetransSegs")).unwrap_or(0);
-    let timeouts = host.moved(|counters| counters.network("TcpExt.TCPTimeouts")).unwrap_or(0);
+    let timeouts = ["TcpExt.TCPTimeouts", "TcpExt.TCPLossProbeRecovery"];
+    let count = |name| host.moved(|counters| counters.network(name)).unwrap_or(0);
+    let timeouts: u64 = timeouts.into_iter().map(count).sum();
     let share = 100.0 * resent as f64 / (sent.max(resent)).max(1) as f64;
     let text = format!(
         "{resent} of {sent} segments were sent again {}; {of_host} in its network namespace, {timeouts} after \
-         a timeout",
+         a timeout or a probe",
         host.span()
     );
     if resent < 2 || share < RESENT {
         return Finding::good(text);
     }
     // Time for which connections waited, relative to the time of all connections.
-    let whole = host.seconds.unwrap_or(1.0) * pairs.all.len().max(1) as f64;
-    let lost = |each: f64| (100.0 * resent as f64 * each / whole).min(95.0);
-    Finding::scaled(text, Percent::between(lost(LOSS.0), lost(LOSS.1).max(share)))
+    let whole = host.seconds.unwrap_or(1.0) * pairs.count() as f64;
+    let slow = timeouts.min(resent);
+    let lost = |count: u64, each: f64| 100.0 * count as f64 * each / whole;
+    let fast = |each: f64| lost(resent - slow, each).min(share * OF_FAST);
+    let round_trip = pairs.now().map(|one| one.number("rtt_us")).sum::<u64>() as f64
+        / 1e6
+        / pairs.count() as f64;
+    let low = lost(slow, AFTER_TIMEOUT.0) + fast(round_trip.min(FAST));
+    let high = lost(slow, AFTER_TIMEOUT.1) + fast(FAST);
+    Finding::scaled(text, Percent::between(low.min(95.0), high.min(95.0)))
 }
 
 /// Timeouts of one connection in a row from which its packets are taken to vanish.
@@ -137,7 +170,7 @@ const IN_A_ROW: u64 = 2;
 const LARGE: u64 = 536;
 
 fn black_hole(host: &HostReading) -> Judged {
-    let pairs = Pairs::of(host)?;
+    let pairs = Pairs::of_connections(host)?;
     let hangs = |one: &TcpSocket| {
         let in_a_row = one.number("backoff").max(one.number("retransmits"));
         in_a_row >= IN_A_ROW && one.number("unacked") > 0

@@ -1,6 +1,7 @@
 //! The servers that the server asks: how long it waits for their answers.
 
 use crate::check::{Check, Gain, Risk};
+use crate::descriptors::OpenDescriptor;
 use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::processes::Process;
@@ -102,14 +103,13 @@ fn listener(host: &HostReading, address: &str, port: u16) -> Option<String> {
     let inode = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let is_it = words.get(1)?.ends_with(&end) && *words.get(3)? == LISTENS;
-        is_it.then(|| Some(format!("socket:[{}]", words.get(9)?)))?
+        is_it.then(|| words.get(9)?.parse().ok())?
     };
     let lists = ["/proc/net/tcp", "/proc/net/tcp6"].map(|list| host.text(list).unwrap_or_default());
-    let sockets: Vec<String> =
-        lists.iter().flat_map(|text| text.lines()).filter_map(inode).collect();
+    let sockets: Vec<u64> = lists.iter().flat_map(|text| text.lines()).filter_map(inode).collect();
     if !is_near || sockets.is_empty() {
         return None;
     }
-    let process = Process::with_descriptor(host, &sockets)?;
+    let process = OpenDescriptor::owner(host, &sockets)?;
     Some(format!("{} (process {process})", Process::name(host, process)?))
 }

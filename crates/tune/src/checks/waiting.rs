@@ -75,7 +75,10 @@ fn unanswered(host: &HostReading) -> Judged {
         return Finding::unknown("needs two readings of its sockets");
     };
     let ((earlier, all_earlier), (later, all_later)) = (unanswered_of(before), unanswered_of(now));
-    let share = (earlier + later) as f64 / (all_earlier + all_later).max(1) as f64;
+    if all_earlier + all_later == 0 {
+        return Finding::unknown("no connection was open at either reading");
+    }
+    let share = (earlier + later) as f64 / (all_earlier + all_later) as f64;
     let moved = |name: &str| {
         let sum = |all: &[TcpSocket]| -> u64 {
             all.iter().filter(|one| one.side == Side::Accepted).map(|one| one.number(name)).sum()

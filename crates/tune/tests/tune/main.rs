@@ -8,6 +8,7 @@ mod owners;
 mod places;
 mod plans;
 mod planted;
+mod prices;
 mod putting_back;
 mod recorded;
 mod sequences;

@@ -235,7 +235,13 @@ impl Fake {
 
     /// Sets TCP counters.
     pub(crate) fn netstat(&self, counts: &[(&str, u64)]) {
-        let names = ["ListenOverflows", "ListenDrops", "TCPReqQFullDrop", "TCPMemoryPressures"];
+        let names = [
+            "ListenOverflows",
+            "ListenDrops",
+            "TCPReqQFullDrop",
+            "TCPMemoryPressures",
+            "TCPTimeouts",
+        ];
         let count = |name: &&str| {
             counts.iter().find(|(known, _)| known == name).map_or(0, |(_, count)| *count)
         };

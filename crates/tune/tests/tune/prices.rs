@@ -1,0 +1,166 @@
+//! Prices that follow from what was counted, and judgements that need something to have been read.
+
+use tune::{Finding, HostReading, Load, Price, audit};
+
+use crate::fake::Fake;
+
+/// The finding of a check after a change between two readings, one second apart.
+fn found(check: &str, plant: impl Fn(&Fake), happens: impl Fn(&Fake)) -> Finding {
+    let fake = Fake::new();
+    plant(&fake);
+    let mut host = HostReading::of(fake.path(), Some(100));
+    happens(&fake);
+    host.look_again(1.0);
+    tune::find(check).unwrap().finding(&host)
+}
+
+/// The ends of its price, rounded.
+fn price(finding: &Finding) -> (f64, f64) {
+    match finding {
+        Finding::Costs(_, _, Price::Scaled(range) | Price::Measured(range)) => {
+            (range.low.round(), range.high.round())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Ten connections of the server with these numbers.
+fn ten(numbers: &str) -> String {
+    (1..11).map(|port| format!("accepted 1 80 10.0.0.2/{port} {numbers}\n")).collect()
+}
+
+#[test]
+fn segments_that_are_sent_again_cost_by_how_it_was_seen() {
+    let lost = |timeouts: u64| {
+        let numbers = ten("data_sent=1000 resent=5 rtt_us=200");
+        found(
+            "net.loss",
+            |_| {},
+            |fake| {
+                fake.connections(&numbers);
+                fake.netstat(&[("TCPTimeouts", timeouts)]);
+            },
+        )
+    };
+    // Half a percent, and later segments told of all of them: 50 times a round trip of 0.2 ms is nearly nothing.
+    assert_eq!(price(&lost(0)), (0.0, 5.0));
+    // 40 waits of 200 ms at least, in ten seconds of connections.
+    assert_eq!(price(&lost(40)), (80.0, 95.0));
+    assert!(lost(40).text().contains("40 after a timeout or a probe"));
+}
+
+#[test]
+fn small_receive_buffers_cost_where_much_is_received() {
+    let buffers = |numbers: &str| {
+        found(
+            "stack.rwmem",
+            |fake| fake.sysctl("net/ipv4/tcp_rmem", "4096 131072 16777216"),
+            |fake| fake.connections(&ten(numbers)),
+        )
+    };
+    let upload = buffers("received_bytes=900000 data_received=900 data_sent=2 receive_buffer=4608");
+    assert_eq!(price(&upload), (40.0, 98.0));
+    assert!(upload.text().contains("4.5 KiB"), "{upload:?}");
+    assert!(upload.text().contains("SO_RCVBUF"), "{upload:?}");
+    for other in [
+        // Many small requests, each answered.
+        "received_bytes=900000 data_received=900 data_sent=900 receive_buffer=4608",
+        // Seldom.
+        "received_bytes=9000 data_received=9 data_sent=1 receive_buffer=4608",
+        "received_bytes=90000000 data_received=9000 data_sent=1 receive_buffer=131072",
+    ] {
+        assert!(matches!(buffers(other), Finding::Good(_)), "{other}");
+    }
+}
+
+/// A group at its memory limit, whose files are read again and again: the limit is the cause, the disk follows.
+#[test]
+fn a_memory_limit_costs_what_its_pages_that_are_read_again_cost() {
+    for (controller, line, stat) in [
+        ("0::/app", "", "workingset_refault_file"),
+        (
+            "5:memory:/app",
+            "30 25 0:26 / /sys/fs/cgroup rw - cgroup cgroup rw,memory\n",
+            "total_workingset_refault_file",
+        ),
+    ] {
+        let fake = Fake::new();
+        fake.write("proc/100/cgroup", &format!("{controller}\n"));
+        if !line.is_empty() {
+            fake.write("proc/self/mountinfo", line);
+        }
+        for (name, value) in [
+            ("memory.current", "40000000"),
+            ("memory.max", "40000000"),
+            ("memory.events", "max 0\n"),
+            ("memory.usage_in_bytes", "40000000"),
+            ("memory.limit_in_bytes", "40000000"),
+            ("memory.failcnt", "0"),
+        ] {
+            fake.write(&format!("sys/fs/cgroup/app/{name}"), value);
+        }
+        let refaults = |count: u32| {
+            let lines = format!("{stat} {count}\nworkingset_refault_anon 0\n");
+            fake.write("sys/fs/cgroup/app/memory.stat", &lines);
+        };
+        refaults(5);
+        fake.write("proc/100/io", "syscr: 10\nsyscw: 10\nread_bytes: 0\n");
+        let mut host = HostReading::of(fake.path(), Some(100));
+        refaults(2005);
+        fake.write("proc/100/io", "syscr: 10\nsyscw: 10\nread_bytes: 16384000\n");
+        fake.write("sys/fs/cgroup/app/memory.events", "max 70\n");
+        fake.write("sys/fs/cgroup/app/memory.failcnt", "70");
+        fake.write("velodrome/threads/100", "100 100 40 1 0 38 at/folio_wait_bit=38\n");
+        host.look_again(1.0);
+        let report = audit(&host, Load::Throughput);
+        let first = &report.findings[0];
+        assert_eq!(first.check.id, "env.memory", "{stat}");
+        // 2,000 pages of 4,096 bytes are half of what was read.
+        assert_eq!(price(&first.finding), (39.0, 97.0), "{stat}");
+        let second = &report.findings[1];
+        assert_eq!(second.check.id, "app.disk", "{stat}");
+        assert_eq!(price(&second.finding), (34.0, 49.0), "{stat}");
+    }
+}
+
+#[test]
+fn only_a_variable_of_python_is_the_lock_of_its_interpreter() {
+    let woken = |fake: &Fake, thread: u32, times: u32| {
+        let status = format!("Cpus_allowed_list:\t0-3\nvoluntary_ctxt_switches:\t{times}\n");
+        fake.write(&format!("proc/100/task/{thread}/status"), &status);
+    };
+    let lock = |maps: &str| {
+        let happens = |fake: &Fake| {
+            let line = |thread| {
+                fake.ran(thread, 250, 0);
+                woken(fake, thread, 90_000);
+                format!("{thread} 100 40 10 0 0 futex/7f08/189=25\n")
+            };
+            let text: String = (100..104).map(line).collect();
+            fake.write("velodrome/threads/100", &text);
+        };
+        let plant = |fake: &Fake| {
+            (100..104).for_each(|thread| woken(fake, thread, 0));
+            fake.write("proc/100/comm", "python3.11");
+            fake.write("proc/100/maps", maps);
+        };
+        found("app.lock", plant, happens).text().to_owned()
+    };
+    assert!(lock("7000-8000 rw-p 0 fd:00 12 /usr/bin/python3.11\n").contains("(GIL)"));
+    for allocated in ["7000-8000 rw-p 0 00:00 0 [heap]\n", ""] {
+        let text = lock(allocated);
+        assert!(text.contains("wait for one lock at any time"), "{text}");
+    }
+}
+
+/// A server whose descriptors cannot be read, and one without a connection.
+#[test]
+fn sockets_that_were_not_read_are_not_called_good() {
+    let of_sockets = ["app.sndbuf", "net.receivers", "net.loss", "net.mtu", "app.waiting"];
+    for (sockets, checks) in [("", &of_sockets[..]), ("listens 10 80 0.0.0.0/0\n", &of_sockets)] {
+        for check in checks {
+            let finding = found(check, |fake| fake.write("velodrome/tcp/100", sockets), |_| {});
+            assert!(matches!(finding, Finding::Unknown(_)), "{check}: {finding:?}");
+        }
+    }
+}
