@@ -114,6 +114,8 @@ pub(crate) struct StreamTable {
     /// The last streams that were closed, as a ring.
     closed: Vec<Closed>,
     closed_next: usize,
+    /// How many of them are unread: asked for at every event.
+    unread: usize,
 }
 
 impl StreamTable {
@@ -203,7 +205,8 @@ impl StreamTable {
     /// The stream with this number is closed. If its input is open, the client may not know that yet.
     pub(crate) fn note_closed(&mut self, number: u32, input: InputSide) {
         // There are fewer of those than places.
-        while self.closed.get(self.closed_next).is_some_and(Closed::is_unread) {
+        while self.has_unread() && self.closed.get(self.closed_next).is_some_and(Closed::is_unread)
+        {
             self.closed_next = (self.closed_next + 1) % H2_CLOSED_KEPT;
         }
         let closed = Closed { number, ending: input.into() };
@@ -221,8 +224,7 @@ impl StreamTable {
 
     /// The client is not told of the end of this stream before [`Self::take_unread`]. `false`: it has to be now.
     pub(crate) fn note_unread(&mut self, number: u32) -> bool {
-        let unread = self.closed.iter().filter(|closed| closed.is_unread()).count();
-        let is_kept = unread < H2_UNREAD_STREAMS;
+        let is_kept = self.unread < H2_UNREAD_STREAMS;
         if is_kept {
             self.note_ending(number, ClosedAs::Unread);
         }
@@ -231,17 +233,20 @@ impl StreamTable {
 
     fn note_ending(&mut self, number: u32, ending: ClosedAs) {
         for closed in self.closed.iter_mut().filter(|closed| closed.number == number) {
+            self.unread -= usize::from(closed.is_unread());
             closed.ending = ending;
+            self.unread += usize::from(closed.is_unread());
         }
     }
 
     /// Whether there is a stream of whose end the client has to be told.
     pub(crate) fn has_unread(&self) -> bool {
-        self.closed.iter().any(Closed::is_unread)
+        self.unread > 0
     }
 
     /// The streams of whose end the client is told now.
     pub(crate) fn take_unread(&mut self) -> impl Iterator<Item = u32> {
+        self.unread = 0;
         self.closed.iter_mut().filter(|closed| closed.is_unread()).map(|closed| {
             closed.ending = ClosedAs::Told;
             closed.number

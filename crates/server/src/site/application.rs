@@ -140,6 +140,7 @@ impl Site {
         self.hear_servers(context);
         self.outgoing.end_turn(context);
         self.underway.end_turn(context);
+        self.files.end_turn(context);
         self.publish_of_pages(&mut self.local.channels(), context.now.monotonic_ms());
         self.hear_channels(context);
         self.local.channels().end_turn(context);

@@ -21,7 +21,9 @@ use wire::http::encoding::Accepted;
 
 use super::waiting::Waiting;
 use crate::limits::POSTPONED_MAX;
-use crate::message::{AnswerContext, FoundFile, LookUp, Mailbox, ToFileHelper, WarmFor};
+use crate::message::{
+    AnswerContext, FoundFile, LookUp, Mailbox, ServiceContext, ToFileHelper, WarmFor,
+};
 use crate::site_data::SiteData;
 
 /// Processes that are remembered as warmed or rewritten.
@@ -89,6 +91,13 @@ impl FileDesk {
         self.cache = PathCache::new(0);
         self.root_of_rule.clear();
         Ok(())
+    }
+
+    /// Ends a turn: files that nobody has asked for lately are closed.
+    pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_>) {
+        if let Some(due_ms) = self.roots.close_unused(context.now.monotonic_ms()) {
+            context.wake_at_ns(due_ms * 1_000_000);
+        }
     }
 
     /// Returns all requests that wait for a lookup, which ask again.
