@@ -8,7 +8,8 @@ use std::process::Command;
 use crate::server::{Plan, Server, errors_of, has, printed_by, run};
 use crate::site::{ENCRYPTED, encrypted, plan};
 
-const CONFIG: &str = "[[route]]\npath = \"/echo\"\nmodule = \"echo\"\n";
+const CONFIG: &str = "[[route]]\npath = \"/echo\"\nmodule = \"echo\"\n[[route]]\npath = \"/fixed\"\n\
+                      respond = { body = \"fixed\" }\n[[route]]\npath = \"/small\"\nmodule = \"echo\"\nbody_size = 10\n";
 
 const ECHO: &str = "return function(request) return request.body end";
 
@@ -200,6 +201,18 @@ fn curl_chooses_http2_and_sends_bodies() {
         .concat(),
     );
     assert_eq!(told, "2 200 1048576");
+    // Routes that do not read the body, which is on its way while they answer.
+    for _ in 0..20 {
+        for (body, path, told) in [
+            ("abc", "/fixed", "2 200 5"),
+            ("abc", "/a.txt", "2 405"),
+            (&*upload, "/small", "2 413"),
+        ] {
+            let url = format!("{url}{path}");
+            let answered = curl(&[&words[..], &["--data-binary", body, &url]].concat());
+            assert!(answered.starts_with(told), "{path}: {answered}");
+        }
+    }
     let told = curl(&["--http1.1", "-w", "%{http_version}", &format!("{url}/a.txt")]);
     assert_eq!(told, "a\n1.1");
     // And with prior knowledge.

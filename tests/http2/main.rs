@@ -11,6 +11,7 @@ mod clients;
 mod combinations;
 mod deadlines;
 mod early_hints;
+mod endings;
 mod features;
 mod fetches;
 mod floods;

@@ -195,3 +195,54 @@ fn an_answer_that_is_cut_is_never_stored() {
         assert!(rest(&mut again).ends_with("\r\n\r\nnew"), "{head}");
     }
 }
+
+/// Gives all paths to a fixed answer.
+fn take_the_route_away(server: &Server) {
+    let config = "[[route]]\nprefix = \"/\"\nrespond = { status = 410, body = \"gone\" }\n";
+    server.directory().write("velodrome.toml", config);
+    assert!(server.ctl(&["reload"]).status.success());
+}
+
+#[test]
+fn validated_answer_is_sent_whole_after_a_reload_without_its_route() {
+    let (address, connections) = by_hand();
+    let server = cached(address, "");
+    let mut first = clients(&server, 1, &get("/", ""));
+    let mut backend = next(&connections);
+    read_to(&mut backend, "\r\n\r\n");
+    let stored = "Cache-Control: no-cache\r\nETag: \"e\"\r\nConnection: close\r\n";
+    let answer = format!("HTTP/1.1 200 OK\r\n{stored}Content-Length: 2\r\n\r\nok");
+    backend.write_all(answer.as_bytes()).unwrap();
+    assert!(rest(&mut first[0]).ends_with("\r\n\r\nok"));
+    let mut second = clients(&server, 1, &get("/", ""));
+    let mut backend = next(&connections);
+    let asked = read_to(&mut backend, "\r\n\r\n");
+    assert!(asked.contains("If-None-Match: \"e\"\r\n"), "{asked}");
+    take_the_route_away(&server);
+    backend.write_all(b"HTTP/1.1 304 Not Modified\r\nETag: \"e\"\r\n\r\n").unwrap();
+    // Its client has not asked about "e".
+    let answer = rest(&mut second[0]);
+    assert!(
+        answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\nok"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn requests_that_wait_for_another_one_get_the_new_route_after_a_reload() {
+    let (address, connections) = by_hand();
+    let server = cached(address, "wait = \"1h\"");
+    let mut waiting = clients(&server, 1, &get("/", ""));
+    let mut backend = next(&connections);
+    read_to(&mut backend, "\r\n\r\n");
+    waiting.extend(clients(&server, 2, &get("/", "")));
+    counted(&server, "misses", 3);
+    take_the_route_away(&server);
+    backend
+        .write_all(format!("HTTP/1.1 200 OK\r\n{FRESH}Content-Length: 2\r\n\r\nok").as_bytes())
+        .unwrap();
+    let answers: Vec<String> = waiting.iter_mut().map(rest).collect();
+    let bodies: Vec<&str> = answers.iter().map(|answer| body(answer)).collect();
+    assert_eq!(bodies, ["ok", "gone", "gone"], "{answers:?}");
+    assert!(connections.try_recv().is_err(), "a second fetch");
+}

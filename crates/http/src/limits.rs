@@ -73,6 +73,11 @@ pub const H2_BLOCK_BOUNDS: BlockBounds = BlockBounds { continuations: 8, bytes: 
 pub const H2_CLOSED_KEPT: usize = 128;
 /// 16 of them while no stream is open.
 pub const H2_CLOSED_KEPT_IDLE: usize = 16;
+/// 250 ms from an answer to a request whose body nobody reads, until the client is told to stop sending it: a client that
+/// receives both at once loses the answer. It may send what the window of the stream has left.
+pub const H2_UNREAD_MS: u64 = 250;
+/// 64 such streams of a connection; of further ones the client is told at once. Fewer than [`H2_CLOSED_KEPT`].
+pub const H2_UNREAD_STREAMS: usize = 64;
 /// 100 streams that end without an answer, reset by the client or because of its mistakes (CVE-2023-44487,
 /// CVE-2025-8671); then the connection ends with ENHANCE_YOUR_CALM. Each answer allows one more.
 pub const H2_RESETS: u32 = 100;

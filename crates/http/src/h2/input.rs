@@ -11,6 +11,7 @@ use wire::h2::{
 
 use super::block::Fragment;
 use super::connection_error::ConnectionError;
+use super::leaving::Leaving;
 use super::{Http2Connection, MoreInput, Phase};
 use crate::application::Application;
 use crate::h2_streams::{DataFrame, InputSide, Known};
@@ -72,7 +73,7 @@ impl Http2Connection {
         let FrameError { code, scope, text, .. } = error;
         match scope {
             FrameScope::Stream(number) if self.block.is_none() && self.phase == Phase::Open => {
-                match self.streams.known(number) {
+                match self.known(number) {
                     Known::Idle => protocol_error("a frame on a stream that was not begun"),
                     _ => self.reset(number, code, context),
                 }
@@ -104,7 +105,7 @@ impl Http2Connection {
                 let after = if end_stream { AfterHead::Nothing } else { AfterHead::Content };
                 let fragment = Fragment { bytes: fragment, is_last: end_headers };
                 self.take_headers(http, (stream, after), fragment, context)?;
-                if depends_on_itself && matches!(self.streams.known(stream), Known::Open(_)) {
+                if depends_on_itself && matches!(self.known(stream), Known::Open(_)) {
                     return self.reset(stream, ErrorCode::ProtocolError, context);
                 }
                 Ok(())
@@ -146,14 +147,14 @@ impl Http2Connection {
             H2Frame::PingAck { opaque } => self.on_ping_ack(opaque, context),
             H2Frame::GoAway { .. } => self.on_goaway(),
             H2Frame::PriorityUpdate { stream, value } => {
-                if let Known::Open(place) = self.streams.known(stream)
+                if let Known::Open(place) = self.known(stream)
                     && let Some(open) = self.streams.at(place)
                 {
                     open.held_mut().set_priority(StreamPriority::parse(value));
                 }
             }
             H2Frame::Priority { stream, depends_on_itself: true } => {
-                return match self.streams.known(stream) {
+                return match self.known(stream) {
                     Known::Open(_) => self.reset(stream, ErrorCode::ProtocolError, context),
                     _ => protocol_error("a stream depends on itself"),
                 };
@@ -208,7 +209,7 @@ impl Http2Connection {
         increment: u32,
         context: &mut Context<'_, M>,
     ) -> Result<(), ConnectionError> {
-        match self.streams.known(number) {
+        match self.known(number) {
             Known::Idle => protocol_error("WINDOW_UPDATE on a stream that was not begun"),
             Known::Open(place) => {
                 let Some(open) = self.streams.at(place) else { return Ok(()) };
@@ -227,7 +228,7 @@ impl Http2Connection {
         number: u32,
         context: &mut Context<'_, M>,
     ) -> Result<(), ConnectionError> {
-        match self.streams.known(number) {
+        match self.known(number) {
             Known::Idle => protocol_error("RST_STREAM on a stream that was not begun"),
             Known::Open(_) => {
                 self.let_go(number, InputSide::Ended, context);
@@ -254,12 +255,17 @@ impl Http2Connection {
             self.guard.on_control()?;
         }
         self.guard.on_body(frame.bytes.len());
-        match self.streams.known(number) {
+        match self.known(number) {
             Known::Open(place) => match self.hand(place, frame, context) {
                 Ok(()) => Ok(()),
                 Err(code) => self.reset(number, code, context),
             },
-            Known::Late => Ok(()),
+            Known::Late => {
+                if frame.is_last() {
+                    self.streams.note_known(number);
+                }
+                Ok(())
+            }
             // Probably one that was closed long ago, while this was on its way.
             Known::Skipped => Ok(self.guard.on_control()?),
             Known::Idle => protocol_error("DATA on a stream that was not begun"),
@@ -313,7 +319,7 @@ impl Http2Connection {
 
     /// Lets go of a stream whose process may still run. `input` says whether the client may still send on it.
     fn let_go<M>(&mut self, number: u32, input: InputSide, context: &mut Context<'_, M>) {
-        let Known::Open(place) = self.streams.known(number) else {
+        let Known::Open(place) = self.known(number) else {
             return self.streams.note_closed(number, input);
         };
         if let Some(open) = self.streams.at(place) {
@@ -321,6 +327,16 @@ impl Http2Connection {
             context.streams().reset(open.id());
         }
         self.forget(place);
+    }
+
+    /// The meaning of a number. Once the client was told the last stream, later ones are of no interest (RFC 9113, 6.8).
+    pub(super) fn known(&self, number: u32) -> Known {
+        match self.streams.known(number) {
+            Known::Idle if self.leaving == Leaving::Left && !number.is_multiple_of(2) => {
+                Known::Late
+            }
+            known => known,
+        }
     }
 
     /// Forgets a stream that has ended. What it has not read is consumed by nobody.

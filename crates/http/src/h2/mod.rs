@@ -36,7 +36,7 @@ use crate::application::Application;
 use crate::h2_streams::StreamTable;
 use crate::limits::{
     H2_CONNECTION_WINDOW_BYTES, H2_IDLE_TIDY_MS, H2_PING_AFTER_MS, H2_PING_ANSWER_MS,
-    H2_STREAM_WINDOW_BYTES, H2_STREAMS, H2_TABLE_BYTES,
+    H2_STREAM_WINDOW_BYTES, H2_STREAMS, H2_TABLE_BYTES, H2_UNREAD_MS,
 };
 use crate::settings::HttpSettings;
 use crate::shared::Http;
@@ -66,6 +66,8 @@ enum Timer {
     Silence,
     /// The client was asked.
     Answer,
+    /// Streams have their answers while the client still sends: after it the client is told that nobody reads that.
+    Unread,
     /// No stream is open: after it memory is given back.
     Tidy,
     /// After it the connection ends.
@@ -292,6 +294,11 @@ impl Http2Connection {
                 self.timer = Timer::Head;
                 context.set_deadline_after_ms(http.settings().header_deadline_ms);
             }
+        } else if self.streams.has_unread() {
+            if self.timer != Timer::Unread {
+                self.timer = Timer::Unread;
+                context.set_deadline_after_ms(H2_UNREAD_MS);
+            }
         } else if self.streams.is_empty() {
             if !matches!(self.timer, Timer::Tidy | Timer::KeepAlive) {
                 self.timer = Timer::Tidy;
@@ -326,6 +333,10 @@ impl Http2Connection {
             Timer::Answer => {
                 self.drop_streams(context);
                 Some(Next::Abort)
+            }
+            Timer::Unread => {
+                self.reset_unread(context);
+                None
             }
             Timer::Tidy => {
                 self.tidy();

@@ -16,7 +16,6 @@ use wire::http::trailers::is_trailer;
 use super::Http2Connection;
 use super::block::{BlockUse, Fragment};
 use super::connection_error::ConnectionError;
-use super::leaving::Leaving;
 use crate::application::Application;
 use crate::h2_streams::{Held, Known, priority_of};
 use crate::limits::{H2_BLOCK_BOUNDS, H2_HEAD_BYTES, H2_STREAMS};
@@ -64,11 +63,10 @@ impl Http2Connection {
 
     /// The use of a block on a stream with this number.
     fn use_of(&mut self, number: u32, after: AfterHead) -> Result<BlockUse, ConnectionError> {
-        match self.streams.known(number) {
+        match self.known(number) {
             Known::Idle if number.is_multiple_of(2) => {
                 Err(ConnectionError::protocol("a client's stream has an even number"))
             }
-            Known::Idle if self.leaving == Leaving::Left => Ok(BlockUse::Dropped(None)),
             Known::Idle => {
                 self.streams.note_begun(number);
                 Ok(BlockUse::Request(after))
@@ -83,7 +81,12 @@ impl Http2Connection {
                 }
                 _ => BlockUse::Trailers,
             }),
-            Known::Late => Ok(BlockUse::Dropped(None)),
+            Known::Late => {
+                if after == AfterHead::Nothing {
+                    self.streams.note_known(number);
+                }
+                Ok(BlockUse::Dropped(None))
+            }
             Known::Closed => Err(ConnectionError::new(
                 ErrorCode::StreamClosed,
                 "HEADERS on a stream that is closed",
@@ -115,6 +118,10 @@ impl Http2Connection {
                     Err(error) => Err(not_hpack(error)),
                 };
                 http.return_fields(fields);
+                let most = http.settings().requests_per_connection;
+                if most.is_some_and(|most| self.requests >= most) {
+                    self.announce_end(context);
+                }
                 opened
             }
             BlockUse::Trailers => {
@@ -150,7 +157,7 @@ impl Http2Connection {
         (fields, mut kept): (TrailerFields, FieldList),
         context: &mut Context<'_, M>,
     ) -> Result<(), ConnectionError> {
-        let Known::Open(place) = self.streams.known(number) else { return Ok(()) };
+        let Known::Open(place) = self.known(number) else { return Ok(()) };
         let Some(open) = self.streams.at(place) else { return Ok(()) };
         let (id, content) = (open.id(), open.held_mut().content_mut());
         let too_much = |reason| matches!(reason, Reason::TooManyFields | Reason::TrailersTooLarge);

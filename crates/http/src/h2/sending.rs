@@ -171,13 +171,21 @@ impl Http2Connection {
     fn end<M>(&mut self, place: usize, context: &mut Context<'_, M>) {
         self.guard.on_answer();
         let Some(open) = self.streams.at(place) else { return };
-        if open.held().content().is_open() {
-            // RFC 9113, 8.1: nobody reads what the client still sends.
-            write_reset(open.number(), ErrorCode::NoError, context.output.buffer());
-        }
+        let (number, is_unread) = (open.number(), open.held().content().is_open());
         // Does nothing, unless trailers came before the end of its process.
         context.streams().reset(open.id());
         self.forget(place);
+        if is_unread && !self.streams.note_unread(number) {
+            write_reset(number, ErrorCode::NoError, context.output.buffer());
+        }
+    }
+
+    /// Tells the client of streams that have their answers that nobody reads what it still sends (RFC 9113, 8.1). That
+    /// comes later than the answer, because clients that read both at once drop the answer, though they must not.
+    pub(super) fn reset_unread<M>(&mut self, context: &mut Context<'_, M>) {
+        for number in self.streams.take_unread() {
+            write_reset(number, ErrorCode::NoError, context.output.buffer());
+        }
     }
 
     /// The process of a stream has ended, and nothing of its output is left.

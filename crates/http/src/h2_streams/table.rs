@@ -9,7 +9,9 @@ use wire::h2::StreamPriority;
 use super::content::InputSide;
 use super::held::Held;
 use super::order::SendQueue;
-use crate::limits::{H2_CLOSED_KEPT, H2_CLOSED_KEPT_IDLE, H2_SPARE_ROOM_STREAMS, H2_SPARE_ROOMS};
+use crate::limits::{
+    H2_CLOSED_KEPT, H2_CLOSED_KEPT_IDLE, H2_SPARE_ROOM_STREAMS, H2_SPARE_ROOMS, H2_UNREAD_STREAMS,
+};
 
 /// The meaning of a stream's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +31,33 @@ pub(crate) enum Known {
 #[derive(Clone, Copy, Debug)]
 struct Closed {
     number: u32,
-    /// Open: the client may not know yet.
-    input: InputSide,
+    ending: ClosedAs,
+}
+
+/// The client's knowledge of the end of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ClosedAs {
+    /// The client knows.
+    Known,
+    /// It was told, but may not have read that yet.
+    Told,
+    /// It has its answer, and was not told that nobody reads what it still sends.
+    Unread,
+}
+
+impl From<InputSide> for ClosedAs {
+    fn from(input: InputSide) -> Self {
+        match input {
+            InputSide::Open => Self::Told,
+            InputSide::Ended => Self::Known,
+        }
+    }
+}
+
+impl Closed {
+    fn is_unread(&self) -> bool {
+        self.ending == ClosedAs::Unread
+    }
 }
 
 /// An open stream, its number and its name in the runtime.
@@ -146,8 +173,8 @@ impl StreamTable {
             return Known::Open(place);
         }
         match self.closed.iter().find(|closed| closed.number == number) {
-            Some(Closed { input: InputSide::Open, .. }) => Known::Late,
-            Some(Closed { input: InputSide::Ended, .. }) => Known::Closed,
+            Some(Closed { ending: ClosedAs::Told | ClosedAs::Unread, .. }) => Known::Late,
+            Some(Closed { ending: ClosedAs::Known, .. }) => Known::Closed,
             None => Known::Skipped,
         }
     }
@@ -175,7 +202,11 @@ impl StreamTable {
 
     /// The stream with this number is closed. If its input is open, the client may not know that yet.
     pub(crate) fn note_closed(&mut self, number: u32, input: InputSide) {
-        let closed = Closed { number, input };
+        // There are fewer of those than places.
+        while self.closed.get(self.closed_next).is_some_and(Closed::is_unread) {
+            self.closed_next = (self.closed_next + 1) % H2_CLOSED_KEPT;
+        }
+        let closed = Closed { number, ending: input.into() };
         match self.closed.get_mut(self.closed_next) {
             Some(place) => *place = closed,
             None => self.closed.push(closed),
@@ -185,9 +216,36 @@ impl StreamTable {
 
     /// The client has closed a stream itself, if it did not know before that it is closed.
     pub(crate) fn note_known(&mut self, number: u32) {
-        for closed in self.closed.iter_mut().filter(|closed| closed.number == number) {
-            closed.input = InputSide::Ended;
+        self.note_ending(number, ClosedAs::Known);
+    }
+
+    /// The client is not told of the end of this stream before [`Self::take_unread`]. `false`: it has to be now.
+    pub(crate) fn note_unread(&mut self, number: u32) -> bool {
+        let unread = self.closed.iter().filter(|closed| closed.is_unread()).count();
+        let is_kept = unread < H2_UNREAD_STREAMS;
+        if is_kept {
+            self.note_ending(number, ClosedAs::Unread);
         }
+        is_kept
+    }
+
+    fn note_ending(&mut self, number: u32, ending: ClosedAs) {
+        for closed in self.closed.iter_mut().filter(|closed| closed.number == number) {
+            closed.ending = ending;
+        }
+    }
+
+    /// Whether there is a stream of whose end the client has to be told.
+    pub(crate) fn has_unread(&self) -> bool {
+        self.closed.iter().any(Closed::is_unread)
+    }
+
+    /// The streams of whose end the client is told now.
+    pub(crate) fn take_unread(&mut self) -> impl Iterator<Item = u32> {
+        self.closed.iter_mut().filter(|closed| closed.is_unread()).map(|closed| {
+            closed.ending = ClosedAs::Told;
+            closed.number
+        })
     }
 
     /// All open streams, with their places.
@@ -204,7 +262,7 @@ impl StreamTable {
     /// Gives memory back while no stream is open.
     pub(crate) fn shrink(&mut self) {
         let mut closed = std::mem::take(&mut self.closed);
-        closed.retain(|closed| closed.input == InputSide::Open);
+        closed.retain(|closed| closed.ending != ClosedAs::Known);
         closed.truncate(H2_CLOSED_KEPT_IDLE);
         closed.shrink_to_fit();
         self.closed_next = closed.len() % H2_CLOSED_KEPT;

@@ -130,6 +130,11 @@ impl Site {
             let mut place = kept.take_place();
             place.try_again();
             let found = data.table.find(&route_request(request, kept.path(), query, data));
+            let is_for_server =
+                matches!(found.action, Ok(RouteAction::Proxy(_))) || place.handed_on().is_some();
+            if !is_for_server && self.outgoing.stop_waiting(context.id) {
+                place.refuse_to_pass_on();
+            }
             kept = Kept::new(kept.path(), found, place, data.generation);
         }
         let place = kept.take_place();

@@ -23,6 +23,7 @@ use runtime::slots::ProcessId;
 use runtime::trace;
 
 use self::caches::Caches;
+use self::caches::role::Role;
 use self::proxy::Proxies;
 pub(crate) use self::proxy::Tunnelled;
 use self::spans::Spans;
@@ -123,6 +124,17 @@ impl Outgoing {
     pub(super) fn forget(&mut self, process: ProcessId) {
         self.proxies.forget(process, self.client.exchanges());
         self.forget_cached(process);
+    }
+
+    /// A reload has given the path of a request to something that is no server: unless one has it, or it is being
+    /// answered, it waits no longer. Returns whether that is so.
+    pub(super) fn stop_waiting(&mut self, process: ProcessId) -> bool {
+        let is_beyond = self.proxies.carries(process)
+            || matches!(self.caches.role(process), Some(Role::Reads { .. }));
+        if !is_beyond {
+            self.forget_cached(process);
+        }
+        !is_beyond
     }
 
     /// A request has nothing to do with a cache any more.

@@ -189,7 +189,7 @@ impl Site {
             Said::ForOne => self.outgoing.caches.release_fetch(fetch),
             Said::Unchanged | Said::Failed(_) => self.outgoing.caches.end_fetch(fetch),
         };
-        let (Some(key), Some(route)) = (key, route) else { return Headed::Passed(None) };
+        let Some(key) = key else { return Headed::Passed(None) };
         let (status, is_stored) = (said.status(), said == Said::Unchanged);
         let outcome = CacheOutcome::Forwarded { why, status, is_stored, is_collapsed: false };
         let told = Told::of(outcome, self.outgoing.caches.report_of(upstream), &key);

@@ -78,13 +78,6 @@ impl Site {
             (None, Some(route)) if !is_late => self.begin_cached(found, route, exchange, context),
             _ => None,
         };
-        if let Some(Role::Waits { .. } | Role::Seeks { .. } | Role::Sought | Role::Opens(_)) =
-            self.outgoing.caches.role(process)
-            && answer.is_none()
-        {
-            // A reload has given the path to something else.
-            self.outgoing.forget_cached(process);
-        }
         let answer = answer.unwrap_or_else(|| self.answer_proxied(found, exchange, context));
         if matches!(answer, Answer::Done | Answer::Cut | Answer::Drop | Answer::Upgrade) {
             self.outgoing.forget_cached(process);

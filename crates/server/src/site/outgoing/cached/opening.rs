@@ -68,7 +68,9 @@ impl Site {
             Ok(OpenBody::Held)
         };
         match body {
-            Ok(body) => Some(self.show(&opening.object, &body, route, &opening.told, exchange)),
+            Ok(body) => {
+                Some(self.show(&opening.object, &body, Some(route), &opening.told, exchange))
+            }
             Err(Unopened::Cold(root)) => {
                 let elsewhere = opening.object.body().elsewhere()?;
                 let (relative, offset) = (Arc::clone(&elsewhere.name), elsewhere.offset);

@@ -32,7 +32,7 @@ impl Site {
         &self,
         object: &Object,
         open: &OpenBody,
-        route: &ProxyRoute,
+        route: Option<&ProxyRoute>,
         told: &Told,
         exchange: &mut Exchange<'_, '_>,
     ) -> Answer {
@@ -47,7 +47,7 @@ impl Site {
             Selection::NotModified | Selection::Unsatisfied => 0..0,
         };
         let length = range.len() as u64;
-        write_head(object, (selection, Some(length)), (told, now), Some(route), exchange);
+        write_head(object, (selection, Some(length)), (told, now), route, exchange);
         exchange.reply.end_head_of_length(length);
         if let (OpenBody::File(file, root), Some(elsewhere)) = (open, body.elsewhere()) {
             exchange.reply.body_file(FileRegion {

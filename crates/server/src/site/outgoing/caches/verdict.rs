@@ -81,7 +81,11 @@ impl Caches {
         }
         let Some(fetched) = self.fetches.get(fetch).cloned() else { return Verdict::Unstored };
         let Some((upstream, kept, disk)) = self.of_with_disk(upstream) else {
-            return Verdict::Unstored;
+            // A reload has removed the cache.
+            return match fetched.validated {
+                Some(object) if head.status == 304 => Verdict::ForOne(object),
+                _ => Verdict::Unstored,
+            };
         };
         let (request, fields) = (fetched.request.fields(), head.fields.fields());
         let (key, times) = (&fetched.key, (fetched.asked, now));
