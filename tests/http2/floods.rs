@@ -51,6 +51,9 @@ fn ends_with(code: &str, lines: &str) {
     play(&mut other, "request 5 GET /a.txt\nwait end 5");
     is_served(&target);
     assert!(held(&server) <= HELD_BYTES, "{lines}: {} bytes were held", held(&server));
+    let calmed = u64::from(code == "ENHANCE_YOUR_CALM");
+    assert_eq!(server.count("/http/http2_broken"), 1, "{lines}");
+    assert_eq!(server.count("/http/http2_calmed"), calmed, "{lines}");
     drop((other, attacker));
     server.reaches("/connections", 0);
     server.reaches("/network/buffered_bytes", 0);

@@ -86,10 +86,10 @@ pub(crate) const VERBS: &[Verb] = &[
                           nginx, haproxy and caddy",
             },
             Form {
-                usage: "bench h2 [--only h2-json,h2-one,h2-file,h2-events,h2-idle] [--rounds N] [--seconds S] \
-                        [--quick] [--report FILE]",
-                summary: "HTTP/2: many streams, one stream, a file, event streams, idle memory, against h2o, \
-                          nginx, haproxy, caddy and apache",
+                usage: "bench h2 [--only h2-json,h2-one,h2-file,h2-events,h2-alone,h2-beside,h2-idle] \
+                        [--rounds N] [--seconds S] [--quick] [--report FILE]",
+                summary: "HTTP/2: many streams, one stream, a file, event streams, a client beside a crowd, \
+                          idle memory, against h2o, nginx, haproxy, caddy and apache",
             },
             Form {
                 usage: "bench proxy [--only proxy-json,proxy-1m] [--rounds N] [--seconds S] [--quick] \

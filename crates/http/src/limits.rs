@@ -73,8 +73,8 @@ pub const H2_BLOCK_BOUNDS: BlockBounds = BlockBounds { continuations: 8, bytes: 
 pub const H2_CLOSED_KEPT: usize = 128;
 /// 16 of them while no stream is open.
 pub const H2_CLOSED_KEPT_IDLE: usize = 16;
-/// 250 ms from an answer to a request whose body nobody reads, until the client is told to stop sending it: a client that
-/// receives both at once loses the answer. It may send what the window of the stream has left.
+/// 250 ms from an answer to a request whose body nobody reads, until the client is told to stop sending it: a client
+/// that receives both at once loses the answer. It may send what the window of the stream has left.
 pub const H2_UNREAD_MS: u64 = 250;
 /// 64 such streams of a connection; of further ones the client is told at once. Fewer than [`H2_CLOSED_KEPT`].
 pub const H2_UNREAD_STREAMS: usize = 64;

@@ -88,6 +88,12 @@ impl<'a> Request<'a> {
         self.head.version
     }
 
+    /// The client, if its connection may have several requests at a time.
+    #[inline]
+    pub fn sharing_client(&self) -> Option<Peer> {
+        (self.version() == HttpVersion::Http2).then_some(self.peer)
+    }
+
     /// The target as it was sent; `*` means the server as a whole.
     #[inline]
     pub fn target(&self) -> &'a [u8] {

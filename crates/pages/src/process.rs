@@ -5,19 +5,24 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use actors::RunKey;
 use runtime::slots::ProcessId;
 use script::engine::{Run, ScriptError};
+use sys::socket::Peer;
 
 use super::counts::RowIndex;
 use super::delivery::Delivery;
 use super::family::{Budget, Family, Member};
 use super::page::Page;
+use super::ready::ReadyRun;
 use super::spent::Spent;
 
 /// The state of a run as long as it lives.
 pub(super) struct Life {
     pub(crate) page: Arc<Page>,
     pub(crate) row: RowIndex,
+    /// Its client, if the connection may have several requests at a time.
+    client: Option<Peer>,
     /// When it is ended in any case.
     deadline_ns: u64,
     /// Its mailbox, from the first time another process may write to it.
@@ -65,12 +70,14 @@ impl Life {
     pub(super) fn new(
         page: Arc<Page>,
         row: RowIndex,
+        client: Option<Peer>,
         deadline_ns: u64,
         spent: Option<Box<Spent>>,
     ) -> Self {
         Self {
             page,
             row,
+            client,
             deadline_ns,
             mailbox: None,
             family: None,
@@ -92,7 +99,12 @@ impl Life {
         family: Member,
     ) -> Self {
         let (mailbox, family, budget) = (Some(mailbox), Some(family), Budget::Shared);
-        Self { mailbox, family, budget, ..Self::new(page, row, u64::MAX, None) }
+        Self { mailbox, family, budget, ..Self::new(page, row, None, u64::MAX, None) }
+    }
+
+    /// It is ready, under this key.
+    pub(super) fn ready(&self, key: RunKey) -> ReadyRun {
+        ReadyRun { key, page: self.row, client: self.client }
     }
 
     /// The CPU budget that it uses.

@@ -2,12 +2,15 @@
 //!
 //! Owns their order: by the time each has used so far, and among equals by turns of their pages.
 //! However many runs of one page are ready, a run of another page waits for only one of them. This
-//! applies to requests and to processes. Never runs anything.
+//! applies to requests and to processes. Requests on streams of one connection have one place together. Never runs
+//! anything.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 
 use actors::RunKey;
 use ahash::HashMap;
+use sys::socket::Peer;
 
 use super::counts::RowIndex;
 use crate::limits::SLICES_THAT_ARE_MUCH;
@@ -34,47 +37,88 @@ impl Used {
     }
 }
 
+/// A run that is ready. Plain data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReadyRun {
+    pub(crate) key: RunKey,
+    pub(crate) page: RowIndex,
+    /// The client, if its connection may have several requests at a time.
+    pub(crate) client: Option<Peer>,
+}
+
 /// Ready runs, in order for each page. The pages take turns.
 #[derive(Default)]
 struct ByPage {
     /// No queue is empty.
-    queues: HashMap<RowIndex, VecDeque<RunKey>>,
+    queues: HashMap<RowIndex, VecDeque<ReadyRun>>,
     /// Each page with a queue, once.
     turns: VecDeque<RowIndex>,
+    /// Each client with several requests at a time that has one of them in a queue, and its other ones: the next is
+    /// queued when that one is taken.
+    lines: HashMap<Peer, VecDeque<ReadyRun>>,
     count: usize,
 }
 
 impl ByPage {
-    fn push(&mut self, key: RunKey, page: RowIndex) {
+    fn push(&mut self, run: ReadyRun) {
         self.count += 1;
-        let queue = self.queues.entry(page).or_default();
-        if queue.is_empty() {
-            self.turns.push_back(page);
+        match self.line_of(&run) {
+            Some(line) => line.push_back(run),
+            None => self.enqueue(run),
         }
-        queue.push_back(key);
     }
 
     /// Puts a run before all others of its page. If it is the only one, its page is the next.
-    fn push_first(&mut self, key: RunKey, page: RowIndex) {
+    fn push_first(&mut self, run: ReadyRun) {
         self.count += 1;
-        let queue = self.queues.entry(page).or_default();
-        if queue.is_empty() {
-            self.turns.push_front(page);
+        if let Some(line) = self.line_of(&run) {
+            return line.push_front(run);
         }
-        queue.push_front(key);
+        let queue = self.queues.entry(run.page).or_default();
+        if queue.is_empty() {
+            self.turns.push_front(run.page);
+        }
+        queue.push_front(run);
     }
 
     fn take(&mut self) -> Option<RunKey> {
         let page = self.turns.pop_front()?;
         let queue = self.queues.get_mut(&page)?;
-        let key = queue.pop_front()?;
+        let run = queue.pop_front()?;
         self.count -= 1;
         if queue.is_empty() {
             self.queues.remove(&page);
         } else {
             self.turns.push_back(page);
         }
-        Some(key)
+        if let Some(client) = run.client {
+            match self.lines.get_mut(&client).and_then(VecDeque::pop_front) {
+                Some(next) => self.enqueue(next),
+                None => {
+                    self.lines.remove(&client);
+                }
+            }
+        }
+        Some(run.key)
+    }
+
+    /// The line in which a run has to wait, because its client has a place. If it has none, this run takes it.
+    fn line_of(&mut self, run: &ReadyRun) -> Option<&mut VecDeque<ReadyRun>> {
+        match self.lines.entry(run.client?) {
+            Entry::Occupied(line) => Some(line.into_mut()),
+            Entry::Vacant(place) => {
+                place.insert(VecDeque::new());
+                None
+            }
+        }
+    }
+
+    fn enqueue(&mut self, run: ReadyRun) {
+        let queue = self.queues.entry(run.page).or_default();
+        if queue.is_empty() {
+            self.turns.push_back(run.page);
+        }
+        queue.push_back(run);
     }
 }
 
@@ -83,7 +127,7 @@ impl ByPage {
 pub(super) struct Queue {
     /// Runs that were called for this turn, and for which older ones left no time. From the end of the turn on they are
     /// the first of their pages.
-    again: Vec<(RunKey, RowIndex, Used)>,
+    again: Vec<(ReadyRun, Used)>,
     /// The pages of runs in the next queue for which there was no time in the last turn.
     left: Vec<RowIndex>,
     /// Runs that continue in the same turn, as long as its share lasts.
@@ -110,8 +154,8 @@ impl Queue {
     /// The turn ends: those that were called for it and had no time are the first of their pages, in the order of the
     /// calls.
     pub(super) fn put_back(&mut self) {
-        for (key, page, used) in std::mem::take(&mut self.again).into_iter().rev() {
-            self.class(used).push_first(key, page);
+        for (run, used) in std::mem::take(&mut self.again).into_iter().rev() {
+            self.class(used).push_first(run);
         }
     }
 
@@ -150,17 +194,17 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// Queues a run of this page after all runs of its kind and page that have used as much.
-    pub(super) fn push(&mut self, key: RunKey, page: RowIndex, used: Used) {
-        match key {
-            RunKey::Request(_) | RunKey::Socket(_) => self.requests.class(used).push(key, page),
-            RunKey::Spawned(_) => self.processes.class(used).push(key, page),
+    /// Queues a run after all runs of its kind and page that have used as much.
+    pub(super) fn push(&mut self, run: ReadyRun, used: Used) {
+        match run.key {
+            RunKey::Request(_) | RunKey::Socket(_) => self.requests.class(used).push(run),
+            RunKey::Spawned(_) => self.processes.class(used).push(run),
         }
     }
 
     /// Queues the run of a request again, for which there was no time in the turn for which it was called.
-    pub(super) fn push_again(&mut self, key: RunKey, page: RowIndex, used: Used) {
-        self.requests.again.push((key, page, used));
+    pub(super) fn push_again(&mut self, run: ReadyRun, used: Used) {
+        self.requests.again.push((run, used));
     }
 
     /// Whether there was no time for a request of this page in the last turn, although it has used little.
@@ -199,8 +243,8 @@ mod tests {
             .collect()
     }
 
-    fn request(number: u64) -> RunKey {
-        RunKey::Request(ProcessId::from_bits(number))
+    fn request(number: u64, page: RowIndex) -> ReadyRun {
+        ReadyRun { key: RunKey::Request(ProcessId::from_bits(number)), page, client: None }
     }
 
     #[test]
@@ -213,7 +257,7 @@ mod tests {
         for (number, used_ns) in
             [(1, most_ns), (2, most_ns), (3, most_ns), (4, slice_ns), (5, most_ns - 1)]
         {
-            ready.push(request(number), RowIndex::NONE, used(used_ns));
+            ready.push(request(number, RowIndex::NONE), used(used_ns));
         }
         assert_eq!(ready.requests.len(), 5);
         assert_eq!(taken(&mut ready.requests, Queue::take_worn), [4, 1, 5, 2, 3]);
@@ -226,10 +270,10 @@ mod tests {
         for (page, order) in [(one, [3, 4, 1, 2]), (other, [3, 1, 4, 2])] {
             let mut ready = Ready::default();
             for number in 1..=2 {
-                ready.push(request(number), one, Used::Little);
+                ready.push(request(number, one), Used::Little);
             }
             for number in 3..=4 {
-                ready.push_again(request(number), page, Used::Little);
+                ready.push_again(request(number, page), Used::Little);
             }
             assert_eq!(ready.requests.len(), 4);
             ready.requests.put_back();
@@ -247,13 +291,36 @@ mod tests {
         ] {
             let mut ready = Ready::default();
             for number in 1..=4 {
-                ready.push(request(number), RowIndex::of(1), used);
+                ready.push(request(number, RowIndex::of(1)), used);
             }
-            ready.push(request(5), RowIndex::of(2), used);
-            ready.push(request(6), RowIndex::of(3), used);
-            ready.push(request(7), RowIndex::of(2), used);
+            ready.push(request(5, RowIndex::of(2)), used);
+            ready.push(request(6, RowIndex::of(3)), used);
+            ready.push(request(7, RowIndex::of(2)), used);
             assert_eq!(taken(&mut ready.requests, take), [1, 5, 6, 2, 7, 3, 4]);
             assert!(ready.is_empty());
         }
+    }
+
+    #[test]
+    fn client_with_many_streams_has_one_place() {
+        let page = RowIndex::of(1);
+        let client = |port| Some(Peer { port, ..Peer::LOCAL });
+        let run = |number, port| ReadyRun { client: client(port), ..request(number, page) };
+        let mut ready = Ready::default();
+        for number in 1..=4 {
+            ready.push(run(number, 1), Used::Little);
+        }
+        ready.push(request(5, page), Used::Little);
+        ready.push(run(6, 2), Used::Little);
+        ready.push(run(7, 2), Used::Little);
+        ready.push_again(run(8, 1), Used::Little);
+        ready.requests.put_back();
+        assert_eq!(ready.requests.len(), 8);
+        let order = taken(&mut ready.requests, Queue::take_fresh);
+        assert_eq!(order, [1, 5, 6, 8, 7, 2, 3, 4]);
+        assert!(ready.is_empty() && ready.requests.fresh.lines.is_empty());
+        // Its place is free again.
+        ready.push(run(1, 1), Used::Little);
+        assert_eq!(taken(&mut ready.requests, Queue::take_fresh), [1]);
     }
 }

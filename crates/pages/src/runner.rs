@@ -40,6 +40,7 @@ use script::engine::{
     CallResult, EngineError, EngineSettings, Fault, PageHost, PageOutput, Run, ScriptError,
     fill_with_random,
 };
+use sys::socket::Peer;
 
 use crate::counts::{Counters, RowIndex};
 use crate::delivery::Delivery;
@@ -156,10 +157,12 @@ impl Runner {
         self.log.gate().set_now(moment.now_ns);
     }
 
-    /// Starts a page, or continues the one that this process runs.
+    /// Starts a page, or continues the one that this process runs. `client`: the client, if its connection may have
+    /// several requests at a time. Together they have one place among others.
     pub fn run(
         &mut self,
         process: ProcessId,
+        client: Option<Peer>,
         set: SetIndex,
         index: usize,
         host: &mut dyn PageHost,
@@ -172,7 +175,7 @@ impl Runner {
         }
         let begun_ns = (moment.clock_ns)();
         let row = self.roots.row_of(set, index, &mut self.counters)?;
-        if self.turn.puts_off(process, row, self.counters.visit_ns(row)) {
+        if self.turn.puts_off(process, client, row, self.counters.visit_ns(row)) {
             return Some(RunResult::Wait);
         }
         let loaded = self.roots.get(set)?;
@@ -186,7 +189,7 @@ impl Runner {
         };
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
         let spent = self.timing.is_on().then(|| Box::new(Spent::begun(begun_ns)));
-        let life = Life::new(Arc::clone(code.page()), row, deadline_ns, spent);
+        let life = Life::new(Arc::clone(code.page()), row, client, deadline_ns, spent);
         let step = self.engines.start(code, host).counted(self.counters.of(row));
         Some(self.proceed(Visit { key, life, begun_ns }, step, host, moment))
     }
@@ -212,7 +215,7 @@ impl Runner {
                 // Those that were called run before the events of a turn, so older ones have used it.
                 waits.standing = ProcessState::Ready;
                 let used_ns = waits.spent_ns(self.turn.now_ns());
-                self.turn.push_again(key, waits.life.row, used_ns);
+                self.turn.push_again(waits.life.ready(key), used_ns);
             }
             self.underway.insert(key, waits);
             self.make_ready(key);

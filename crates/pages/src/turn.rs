@@ -6,10 +6,11 @@
 use actors::RunKey;
 use runtime::alarms::Alarms;
 use runtime::slots::ProcessId;
+use sys::socket::Peer;
 
 use super::counts::RowIndex;
 use super::put_off::PutOff;
-use super::ready::{Queue, Ready, Used};
+use super::ready::{Queue, Ready, ReadyRun, Used};
 use crate::limits::{PROCESS_SHARE_PART, SLICE_PART_THAT_IS_LONG, SLICES_OF_A_TURN};
 
 /// The turns of one scheduler's pages.
@@ -72,8 +73,14 @@ impl Turn {
     }
 
     /// Whether a request for this page, which usually takes this long, has to wait for a later turn. Then it is queued.
-    pub(super) fn puts_off(&mut self, process: ProcessId, page: RowIndex, usual_ns: u64) -> bool {
-        let key = RunKey::Request(process);
+    pub(super) fn puts_off(
+        &mut self,
+        process: ProcessId,
+        client: Option<Peer>,
+        page: RowIndex,
+        usual_ns: u64,
+    ) -> bool {
+        let run = ReadyRun { key: RunKey::Request(process), page, client };
         // A page that takes long waits until others have run; the slowest waits longest.
         let used = Used::of(usual_ns.saturating_mul(2), self.slice_ns);
         if self.put_off.remove(process) {
@@ -82,7 +89,7 @@ impl Turn {
             }
             // Those that were put off run before the events of a turn, so older ones have used it.
             self.put_off.add(process, page);
-            self.ready.push_again(key, page, used);
+            self.ready.push_again(run, used);
             return true;
         }
         let is_long = usual_ns >= self.slice_ns / SLICE_PART_THAT_IS_LONG;
@@ -92,7 +99,7 @@ impl Turn {
             return false;
         }
         self.put_off.add(process, page);
-        self.ready.push(key, page, used);
+        self.ready.push(run, used);
         true
     }
 
@@ -112,13 +119,13 @@ impl Turn {
     }
 
     /// Queues a run that has used this much CPU time.
-    pub(super) fn push(&mut self, key: RunKey, page: RowIndex, used_ns: u64) {
-        self.ready.push(key, page, Used::of(used_ns, self.slice_ns));
+    pub(super) fn push(&mut self, run: ReadyRun, used_ns: u64) {
+        self.ready.push(run, Used::of(used_ns, self.slice_ns));
     }
 
     /// Queues the run of a request again, for which there was no time in the turn for which it was called.
-    pub(super) fn push_again(&mut self, key: RunKey, page: RowIndex, used_ns: u64) {
-        self.ready.push_again(key, page, Used::of(used_ns, self.slice_ns));
+    pub(super) fn push_again(&mut self, run: ReadyRun, used_ns: u64) {
+        self.ready.push_again(run, Used::of(used_ns, self.slice_ns));
     }
 
     /// The turn ends. Returns how long processes may run: as much as requests took, up to a slice, or a part of one if

@@ -66,7 +66,7 @@ impl fmt::Display for ListenAddress {
 }
 
 /// The other end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Peer {
     /// The address; unspecified (`0.0.0.0`) for a Unix socket.
     pub address: IpAddr,

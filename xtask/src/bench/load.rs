@@ -82,7 +82,7 @@ pub(crate) fn words(
         | Load::Paced { .. }
         | Load::Secure { .. }
         | Load::SecureFan { .. }
-        | Load::SecureFlooded { .. }
+        | Load::SecurePaced { .. }
         | Load::SecureIdle { .. }
         | Load::Upload { .. }
         | Load::None => {
@@ -121,7 +121,7 @@ pub(crate) fn run(load: Load, words: &[String]) -> Result<(Count, Sample), Failu
         Load::SecureFan { .. } => ours::read_channel(&text),
         Load::Paced { .. }
         | Load::Secure { .. }
-        | Load::SecureFlooded { .. }
+        | Load::SecurePaced { .. }
         | Load::Upload { .. } => ours::read(&text),
         _ => read_wrk(&text).map(plain),
     };

@@ -18,7 +18,7 @@ use crate::bench::sample::Count;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::secure;
 use crate::bench::site::Site;
-use crate::bench::workload::{Load, Workload};
+use crate::bench::workload::{Beside, Load, Workload};
 use crate::client::{self, Opening};
 use crate::failure::Failure;
 use crate::process::{self, Guarded};
@@ -108,13 +108,21 @@ impl Measuring<'_> {
                 sample.extend(own);
                 Ok(sample)
             }
-            load @ Load::SecureFlooded { .. } => {
+            load @ Load::SecurePaced { beside, .. } => {
                 let words = self.words(server, duration, None)?;
-                let mut sample = self.loaded(server, |address, _| {
-                    let (loaded, begun) = flood::beside(address, || load::run(load, &words))?;
-                    let (count, mut sample) = loaded?;
-                    sample.insert(Metric::AskedBeside, begun as f64);
-                    Ok((count, sample))
+                let run = || load::run(load, &words);
+                let mut sample = self.loaded(server, |address, _| match beside {
+                    Beside::Nobody => run(),
+                    Beside::Handshakes => {
+                        let (loaded, begun) = flood::beside(address, run)?;
+                        let (count, mut sample) = loaded?;
+                        sample.insert(Metric::AskedBeside, begun as f64);
+                        Ok((count, sample))
+                    }
+                    Beside::Streams(count) => {
+                        let _ended_behind = self.crowd(server, duration, count)?;
+                        run()
+                    }
                 })?;
                 // The time that the server spends is not for these requests.
                 sample.retain(|metric, _| {
@@ -182,7 +190,7 @@ impl Measuring<'_> {
                 );
                 return ours::words(self.site, &url, connections, duration, &way);
             }
-            Load::SecureFlooded { connections, rate } => {
+            Load::SecurePaced { connections, rate, .. } => {
                 let way = format!("--warmup 1s --rate {rate} {}", secure::trust(self.site));
                 return ours::words(self.site, &url, connections, duration, &way);
             }
@@ -205,6 +213,23 @@ impl Measuring<'_> {
         let way = rate.map_or_else(String::new, |rate| format!("--rate {rate:.0}"));
         let way = format!("--warmup 0s {way}");
         ours::words(self.site, &url, connections, duration, &way)
+    }
+
+    /// One connection of HTTP/2 whose streams ask for the same all the time.
+    fn crowd(
+        &self,
+        server: &Running,
+        duration: Duration,
+        streams: u32,
+    ) -> Result<Guarded, Failure> {
+        let url = format!("{}://{}{}", server.scheme, server.address, self.workload.path);
+        // Until it is ended.
+        let duration = duration + Duration::from_secs(60);
+        let way = format!("--warmup 0s --h2 -m {streams} {}", secure::trust(self.site));
+        let mut command = Command::new("nice");
+        command.args(["-n", "19"]).args(ours::words(self.site, &url, 1, duration, &way)?);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Guarded::start(&mut command, "bench http")
     }
 
     /// Connections that our own generator holds after a handshake and a request.

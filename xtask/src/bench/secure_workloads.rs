@@ -7,7 +7,7 @@ use crate::bench::contender::{
 };
 use crate::bench::sample::Metric;
 use crate::bench::target::{Against, Bound, Target};
-use crate::bench::workload::{Load, Runs, Way, Workload};
+use crate::bench::workload::{Beside, Load, Runs, Way, Workload};
 
 const fn to_nginx(metric: Metric, most: f64) -> Target {
     Target { metric, against: Against::Contender("nginx"), bound: Bound::AtMost(most) }
@@ -24,7 +24,7 @@ const fn secure(
 ) -> Workload {
     let main_metric = match load {
         Load::SecureIdle { .. } => Metric::ResidentBytes,
-        Load::SecureFlooded { .. } => Metric::LatencyP99,
+        Load::SecurePaced { .. } => Metric::LatencyP99,
         _ => Metric::CpuMicros,
     };
     Workload { name, title, path, load, runs: Runs::WhenNamed, contenders, main_metric, targets }
@@ -78,7 +78,7 @@ pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
         "JSON kept alive over TLS, 1,000 requests/s, while others begin handshakes as fast as they are \
          answered",
         "/json",
-        Load::SecureFlooded { connections: 16, rate: 1_000 },
+        Load::SecurePaced { connections: 16, rate: 1_000, beside: Beside::Handshakes },
         SECURE_FIELD,
         &[Target {
             metric: Metric::LatencyP99,

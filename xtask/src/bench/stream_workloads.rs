@@ -8,7 +8,7 @@ use crate::bench::contender::{
 };
 use crate::bench::sample::Metric;
 use crate::bench::target::{Against, Bound, Target};
-use crate::bench::workload::{Load, Runs, Way, Workload};
+use crate::bench::workload::{Beside, Load, Runs, Way, Workload};
 
 const fn cpu_to(name: &'static str, most: f64) -> Target {
     Target {
@@ -29,10 +29,14 @@ const fn streams(
 ) -> Workload {
     let main_metric = match load {
         Load::IdleStreams { .. } => Metric::ResidentBytes,
+        Load::SecurePaced { .. } => Metric::LatencyP99,
         _ => Metric::CpuMicros,
     };
     Workload { name, title, path, load, runs: Runs::WhenNamed, contenders, main_metric, targets }
 }
+
+/// The servers whose clients are measured beside others.
+const BESIDE: &[Contender] = &[SECURE_NGINX, SECURE_H2O, SECURE];
 
 /// The workloads over HTTP/2.
 pub(crate) const STREAM_WORKLOADS: &[Workload] = &[
@@ -68,6 +72,22 @@ pub(crate) const STREAM_WORKLOADS: &[Workload] = &[
         Load::Fan { members: 1_000, lines: 1 },
         &[SOCKETS_BESIDE, STREAMS],
         &[cpu_to("websockets", 1.0)],
+    ),
+    streams(
+        "h2-alone",
+        "JSON kept alive over TLS, 1,000 requests/s on 16 connections",
+        "/json",
+        Load::SecurePaced { connections: 16, rate: 1_000, beside: Beside::Nobody },
+        BESIDE,
+        &[],
+    ),
+    streams(
+        "h2-beside",
+        "the same beside one connection of HTTP/2 with 100 streams that ask for the same all the time",
+        "/json",
+        Load::SecurePaced { connections: 16, rate: 1_000, beside: Beside::Streams(100) },
+        BESIDE,
+        &[],
     ),
     streams(
         "h2-idle",

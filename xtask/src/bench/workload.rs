@@ -30,8 +30,8 @@ pub(crate) enum Load {
     IdleStreams { connections: u64 },
     /// `velodrome bench hold`, over TLS where the server has it: this many connections that are held.
     SecureIdle { connections: u32 },
-    /// Paced requests on kept connections over TLS, while others begin handshakes and end none.
-    SecureFlooded { connections: u32, rate: u32 },
+    /// Paced requests on kept connections over TLS, beside other clients.
+    SecurePaced { connections: u32, rate: u32, beside: Beside },
     /// `velodrome bench channel`: a message at a time to this many WebSockets, over TLS where the server has it. Each
     /// delivery counts as a request.
     SecureFan { members: u32 },
@@ -41,6 +41,16 @@ pub(crate) enum Load {
     Fan { members: u32, lines: u32 },
     /// None: the program itself is measured.
     None,
+}
+
+/// The clients beside those that are measured. They give way to them on their core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beside {
+    Nobody,
+    /// Some that begin handshakes and end none.
+    Handshakes,
+    /// One connection of HTTP/2 with so many streams, each of which asks again when it has its answer.
+    Streams(u32),
 }
 
 /// How the load comes.

@@ -341,7 +341,8 @@ mod tests {
                 "h2-one" => "http1",
                 "h2-events" => "websockets",
                 "proxy-1m" | "proxy-upload" | "proxy-cache-1m" => "nginx",
-                name if is_file || name.starts_with("tls-") || name == "h2-file" => "nginx",
+                "h2-file" | "h2-alone" | "h2-beside" => "nginx",
+                name if is_file || name.starts_with("tls-") => "nginx",
                 _ => "floor",
             };
             assert_eq!(workload.contenders[0].name, first, "{}", workload.name);

@@ -232,6 +232,7 @@ impl Http2Connection {
             Known::Idle => protocol_error("RST_STREAM on a stream that was not begun"),
             Known::Open(_) => {
                 self.let_go(number, InputSide::Ended, context);
+                self.resets += 1;
                 Ok(self.guard.on_reset()?)
             }
             Known::Late | Known::Closed | Known::Skipped => {
@@ -314,7 +315,15 @@ impl Http2Connection {
     ) -> Result<(), ConnectionError> {
         write_reset(number, code, context.output.buffer());
         self.let_go(number, InputSide::Open, context);
+        self.refused += 1;
         Ok(self.guard.on_reset()?)
+    }
+
+    /// Counts the streams that have ended without an answer since the last call.
+    pub(super) fn count_resets<A: Application>(&mut self, http: &mut Http<A>) {
+        let stats = http.stats_mut();
+        stats.http2_resets += u64::from(std::mem::take(&mut self.resets));
+        stats.http2_refused += u64::from(std::mem::take(&mut self.refused));
     }
 
     /// Lets go of a stream whose process may still run. `input` says whether the client may still send on it.
@@ -329,7 +338,8 @@ impl Http2Connection {
         self.forget(place);
     }
 
-    /// The meaning of a number. Once the client was told the last stream, later ones are of no interest (RFC 9113, 6.8).
+    /// The meaning of a number. Once the client was told the last stream, later ones are of no interest (RFC 9113,
+    /// 6.8).
     pub(super) fn known(&self, number: u32) -> Known {
         match self.streams.known(number) {
             Known::Idle if self.leaving == Leaving::Left && !number.is_multiple_of(2) => {

@@ -7,7 +7,9 @@ use wire::h2::{ErrorCode, write_goaway, write_ping};
 
 use super::connection_error::ConnectionError;
 use super::{Http2Connection, Phase, Timer};
+use crate::application::Application;
 use crate::limits::H2_LEAVE_AFTER_MS;
+use crate::shared::Http;
 
 /// How far the end of a connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +69,15 @@ impl Http2Connection {
     }
 
     /// Ends the connection, and all its streams.
-    pub(super) fn fail<M>(&mut self, error: ConnectionError, context: &mut Context<'_, M>) -> Next {
+    pub(super) fn fail<A: Application>(
+        &mut self,
+        error: ConnectionError,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        self.count_resets(http);
+        http.stats_mut().http2_broken += u64::from(error.code() != ErrorCode::NoError);
+        http.stats_mut().http2_calmed += u64::from(error.code() == ErrorCode::EnhanceYourCalm);
         let last = self.streams.last();
         write_goaway(last, error.code(), error.text(), context.output.buffer());
         self.drop_streams(context);

@@ -98,6 +98,9 @@ pub struct Http2Connection {
     /// The block of fields that is incomplete.
     block: Option<Box<FieldBlock<BlockUse>>>,
     guard: Guard,
+    /// Streams that have ended without an answer and are in no counter yet: by the client, and by this side.
+    resets: u32,
+    refused: u32,
     /// Frames that answer control frames, since the output was empty.
     owed_frames: u32,
     /// When the streams that wait for others were excused last.
@@ -143,6 +146,8 @@ impl Http2Connection {
             head_bytes: 0,
             block: None,
             guard: Guard::new(),
+            resets: 0,
+            refused: 0,
             owed_frames: 0,
             excused_ms: 0,
         }
@@ -191,7 +196,8 @@ impl Http2Connection {
         if self.phase == Phase::Preface {
             let seen = input.len().min(PREFACE.len());
             if input.get(..seen) != PREFACE.get(..seen) {
-                let next = self.fail(ConnectionError::protocol("no preface of HTTP/2"), context);
+                let next =
+                    self.fail(ConnectionError::protocol("no preface of HTTP/2"), http, context);
                 return Progress { consumed: input.len(), next };
             }
             if seen < PREFACE.len() {
@@ -207,7 +213,7 @@ impl Http2Connection {
                 Progress { consumed, next }
             }
             Err(error) => {
-                let next = self.fail(error, context);
+                let next = self.fail(error, http, context);
                 Progress { consumed: input.len(), next }
             }
         }
@@ -247,8 +253,8 @@ impl Http2Connection {
                 }
             }
             Event::Overloaded => {
-                return self
-                    .fail(ConnectionError::new(ErrorCode::EnhanceYourCalm, "no memory"), context);
+                let error = ConnectionError::new(ErrorCode::EnhanceYourCalm, "no memory");
+                return self.fail(error, http, context);
             }
             Event::OutputDrained => self.owed_frames = 0,
             Event::Resumed => {}
@@ -270,6 +276,7 @@ impl Http2Connection {
             self.owed_frames = 0;
         }
         self.send(waits, context);
+        self.count_resets(http);
         if self.streams.is_empty() {
             self.streams.give_room_back(http.spare_rooms());
             context.streams().lend_lists();
@@ -321,6 +328,7 @@ impl Http2Connection {
                 http.stats_mut().header_timeouts += 1;
                 Some(self.fail(
                     ConnectionError::new(ErrorCode::NoError, "no request came in time"),
+                    http,
                     context,
                 ))
             }
@@ -353,7 +361,7 @@ impl Http2Connection {
             }
             Timer::Head | Timer::KeepAlive => {
                 http.stats_mut().keep_alive_timeouts += 1;
-                Some(self.fail(ConnectionError::none(), context))
+                Some(self.fail(ConnectionError::none(), http, context))
             }
         }
     }

@@ -204,6 +204,7 @@ impl Http2Connection {
             Ending::Aborted(_) => ErrorCode::InternalError,
         };
         write_reset(number, code, context.output.buffer());
+        self.refused += 1;
         self.forget(place);
     }
 

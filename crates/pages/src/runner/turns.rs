@@ -183,7 +183,7 @@ impl Runner {
         }
         underway.standing = ProcessState::Ready;
         let used_ns = underway.spent_ns(self.turn.now_ns());
-        self.turn.push(key, underway.life.row, used_ns);
+        self.turn.push(underway.life.ready(key), used_ns);
     }
 }
 

@@ -90,7 +90,7 @@ impl Site {
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;
         let (now_ns, clock_ns) = (now.monotonic_ns, sys::clock::monotonic_ns);
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
-        match runner.run(process, place.0, place.1, &mut host, moment) {
+        match runner.run(process, None, place.0, place.1, &mut host, moment) {
             Some(RunResult::Done(_)) => verdict_of(runner.output()),
             Some(RunResult::Wait) => Err(Withheld::Undecided),
             Some(RunResult::Part(_) | RunResult::Accept(_) | RunResult::Say(_)) => {

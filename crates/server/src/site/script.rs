@@ -132,7 +132,8 @@ impl Site {
         let now_ns = context.now.monotonic_ns;
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns: sys::clock::monotonic_ns };
-        let run_result = runner.run(context.id, place.0, place.1, &mut host, moment);
+        let run_result =
+            runner.run(context.id, request.sharing_client(), place.0, place.1, &mut host, moment);
         let hints = host.hints;
         for (process, wish) in runner.take_file_wishes() {
             if let Err(why) = self.underway.order_file(process, wish, context.mail) {
