@@ -55,8 +55,8 @@ impl HeadWriter {
         if is_framing { Ok(()) } else { write(&mut self.text, name, value) }
     }
 
-    /// Adds names of fields that may stand behind the body. `Trailer` says them (RFC 9110, 6.6.2) where such fields have
-    /// a place.
+    /// Adds names of fields that may stand behind the body. `Trailer` says them (RFC 9110, 6.6.2) where such fields
+    /// have a place.
     pub fn declare_trailers(&mut self, names: &[u8]) {
         if !self.declared.is_empty() {
             self.declared.extend_from_slice(b", ");
