@@ -1,11 +1,12 @@
 //! The verb `check`: whether the configuration is valid, and which route serves a path.
 
 use config::Overrides;
-use config::route::{Circumstances, ClientScheme};
+use config::route::Circumstances;
 use http::FieldList;
 use pages::{Before, PageProblem};
 use server::load::{ConfigSource, missing_error_pages, second_addresses};
 use server::site_data::SiteData;
+use wire::http::url::Scheme;
 
 use crate::Failure;
 use crate::cluster_trial;
@@ -37,10 +38,10 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     };
     if let Some(target) = &flags.explain {
         let loaded = source.load(1, Before::default());
-        let data = loaded.map_err(|error| Failure::Failed(error.to_string()))?;
+        let data = loaded.map_err(Failure::failed)?;
         return explain(&data, flags, target);
     }
-    let data = server::serve::check(&source).map_err(|error| Failure::Failed(error.to_string()))?;
+    let data = server::serve::check(&source).map_err(Failure::failed)?;
     let config = match source.config_path() {
         Some(path) => path.display().to_string(),
         None => "the defaults (no velodrome.toml)".to_owned(),
@@ -131,7 +132,7 @@ fn explain(data: &SiteData, flags: &flags::Check, target: &str) -> Result<(), Fa
         }
     }
     let circumstances = Circumstances {
-        scheme: if flags.https { ClientScheme::Https } else { ClientScheme::Http },
+        scheme: if flags.https { Scheme::Https } else { Scheme::Http },
         fields: Some(&fields.fields()),
         address: flags.address,
         listener: flags.listener.as_ref(),

@@ -16,6 +16,7 @@ mod store;
 mod top;
 mod tune;
 
+use std::fmt::Display;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -36,6 +37,18 @@ pub(crate) enum Failure {
     Worse,
     /// It was done, and a --fail-if condition is met: exit status 5. The condition has been printed.
     Met,
+}
+
+impl Failure {
+    /// It failed as the error says.
+    pub(crate) fn failed(error: impl Display) -> Self {
+        Self::Failed(error.to_string())
+    }
+
+    /// The command line is wrong as the error says.
+    pub(crate) fn wrong_use(error: impl Display) -> Self {
+        Self::WrongUse(error.to_string())
+    }
 }
 
 fn main() -> ExitCode {

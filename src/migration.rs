@@ -18,7 +18,7 @@ pub(crate) fn print(
 ) -> Result<(), Failure> {
     let (name, text) = read_file(file).map_err(Failure::Failed)?;
     let made = read(&text, &name, &Beside);
-    output::print(&made.map_err(|error| Failure::Failed(error.to_string()))?)
+    output::print(&made.map_err(Failure::failed)?)
 }
 
 /// The files beside the one that includes them.

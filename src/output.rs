@@ -1,10 +1,34 @@
-//! Prints the output of a verb.
+//! Prints the output of a verb, in the form that is asked for.
 //!
 //! Owns that a reader that closes early (`| head`) is not an error.
 
+use std::fmt;
 use std::io::{self, BufWriter, ErrorKind, Write};
 
+use clap::Args;
+
 use crate::Failure;
+
+/// The form in which a verb prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutputForm {
+    Text,
+    Json,
+}
+
+/// The flag of verbs that print in both forms.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct FormFlag {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl FormFlag {
+    pub(crate) fn form(self) -> OutputForm {
+        if self.json { OutputForm::Json } else { OutputForm::Text }
+    }
+}
 
 /// Why printing ended early.
 pub(crate) enum Stop {
@@ -43,6 +67,20 @@ pub(crate) fn print_with(
 /// Prints a text.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_with(|out| Ok(out.write_all(text.as_bytes())?))
+}
+
+/// Prints a report: its JSON, or the text that `write` appends.
+pub(crate) fn print_report(
+    form: OutputForm,
+    json: impl FnOnce() -> String,
+    write: impl FnOnce(&mut String) -> fmt::Result,
+) -> Result<(), Failure> {
+    if form == OutputForm::Json {
+        return print_line(&json());
+    }
+    let mut text = String::new();
+    write(&mut text).expect("text can be appended to text");
+    print_line(text.trim_end())
 }
 
 /// Prints a line on standard error; an error is ignored, because there is nowhere to report it.

@@ -36,10 +36,12 @@ pub(crate) fn run(flags: &flags::Agent) -> Result<(), Failure> {
         }
         error => Failure::Failed(format!("--listen {}: {error}", flags.listen)),
     })?;
-    let failed = |error: AgentError| Failure::Failed(error.to_string());
-    print_line(&format!("waits for coordinators at {}", agent.address().map_err(failed)?))?;
+    print_line(&format!(
+        "waits for coordinators at {}",
+        agent.address().map_err(Failure::failed)?
+    ))?;
     loop {
-        let (peer, session) = agent.accept().map_err(failed)?;
+        let (peer, session) = agent.accept().map_err(Failure::failed)?;
         let served = session.and_then(|mut session| serve(&mut session));
         match served {
             Ok(tasks) => print_line(&format!("{peer}: {tasks} runs"))?,
@@ -69,8 +71,7 @@ fn serve(session: &mut AgentSession) -> Result<u32, AgentError> {
 
 fn perform(task: &Task, session: &mut AgentSession) -> Result<(), Failure> {
     let line = TaskLine::try_parse_from(&task.words);
-    let TaskLine { verb: TaskVerb::Bench(Bench { verb }) } =
-        line.map_err(|error| Failure::WrongUse(error.to_string()))?;
+    let TaskLine { verb: TaskVerb::Bench(Bench { verb }) } = line.map_err(Failure::wrong_use)?;
     match verb {
         Verb::Http(mut flags) => {
             share_http(&mut flags, task)?;
@@ -87,14 +88,13 @@ fn perform(task: &Task, session: &mut AgentSession) -> Result<(), Failure> {
 
 /// Makes a run of requests.
 fn measure(plan: &LoadPlan, task: &Task, session: &mut AgentSession) -> Result<(), Failure> {
-    let failed = |error: AgentError| Failure::Failed(error.to_string());
-    let pulse = session.pulse().map_err(failed)?;
+    let pulse = session.pulse().map_err(Failure::failed)?;
     let begin = || session.start(0).map(|start| start.begin_ns);
     let report = requests_from(plan, task.words.clone(), begin, |_| {
         if pulse.is_lost() { Continuation::End } else { Continuation::GoOn }
     });
-    let report = report.map_err(|error| Failure::Failed(error.to_string()))?;
-    session.finish(&report).map_err(failed)
+    let report = report.map_err(Failure::failed)?;
+    session.finish(&report).map_err(Failure::failed)
 }
 
 fn share_http(flags: &mut Http, task: &Task) -> Result<(), Failure> {

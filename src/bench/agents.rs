@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use bench::agents::{AgentKey, MemberError, Team};
+use bench::agents::{AgentKey, Team};
 use bench::channel::Part;
 use bench::report::{Report, ResultTrust};
 
@@ -15,19 +15,14 @@ use crate::output::complain;
 /// The agents of these flags.
 pub(crate) fn gather(flags: &Agents) -> Result<Team, Failure> {
     let key = key(flags.key_file.as_deref())?;
-    Team::gather(&flags.agents, &key).map_err(failed)
+    Team::gather(&flags.agents, &key).map_err(Failure::failed)
 }
 
 /// The key in a file.
 pub(crate) fn key(file: Option<&std::path::Path>) -> Result<AgentKey, Failure> {
     let read = file.map(AgentKey::read).transpose();
-    let read = read.map_err(|error| Failure::Failed(error.to_string()))?;
+    let read = read.map_err(Failure::failed)?;
     Ok(read.unwrap_or_else(AgentKey::none))
-}
-
-/// Before the begin nothing is measured, so an agent that cannot be used is a failure.
-pub(crate) fn failed(error: MemberError) -> Failure {
-    Failure::Failed(error.to_string())
 }
 
 /// The words that all agents get.
@@ -40,7 +35,7 @@ pub(crate) fn requests(flags: &Agents, runs: u32, takes: Duration) -> Result<Rep
     let mut team = gather(flags)?;
     let mut results: Vec<Vec<Option<Report>>> = Vec::new();
     for _ in 0..runs {
-        team.prepare(&words(), Part::mark()).map_err(failed)?;
+        team.prepare(&words(), Part::mark()).map_err(Failure::failed)?;
         team.start();
         let run = team.results::<Report>(takes);
         let is_whole = run.iter().all(Option::is_some);
@@ -58,7 +53,7 @@ pub(crate) fn requests(flags: &Agents, runs: u32, takes: Duration) -> Result<Rep
     });
     let lost: Vec<String> = agents.iter().filter_map(|agent| agent.why_not()).collect();
     let whole = Report::together(words(), results, agents);
-    let whole = whole.map_err(|error| Failure::Failed(error.to_string()))?;
+    let whole = whole.map_err(Failure::failed)?;
     whole.ok_or_else(|| {
         for line in &lost {
             complain(line);

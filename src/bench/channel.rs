@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use bench::agents::{AgentError, AgentSession, Task};
+use bench::agents::{AgentSession, Task};
 use bench::channel::{
     Alone, ChannelMoment, ChannelOutcome, ChannelPace, ChannelPlan, ChannelReport, Conductor,
     ExpectedOrder, Part, Storm,
@@ -16,7 +16,7 @@ use super::flags::{Channel, OrderFlag};
 use super::part::{share, share_requests, stay_here};
 use crate::Failure;
 use crate::duration::duration;
-use crate::output::print_line;
+use crate::output::print_report;
 
 /// Runs the verb.
 pub(crate) fn run(flags: &Channel) -> Result<(), Failure> {
@@ -27,7 +27,7 @@ pub(crate) fn run(flags: &Channel) -> Result<(), Failure> {
     } else {
         coordinate(flags)?
     };
-    deliver(report.map_err(|error| Failure::Failed(error.to_string()))?, flags)
+    deliver(report.map_err(Failure::failed)?, flags)
 }
 
 /// Has agents measure, each with its part of the subscribers.
@@ -38,7 +38,7 @@ fn coordinate(flags: &Channel) -> Result<Result<ChannelReport, BlobError>, Failu
     let connections = flags.connections.div_ceil(generators.max(1));
     let part = Part { generators, ..Part::whole() };
     let plan = plan(&Channel { connections, ..flags.clone() }, part)?;
-    team.prepare(&agents::words(), plan.part.run).map_err(agents::failed)?;
+    team.prepare(&agents::words(), plan.part.run).map_err(Failure::failed)?;
     team.start();
     team.share_published(flags.duration);
     let mut outcomes = team.results::<ChannelOutcome>(flags.duration);
@@ -68,13 +68,12 @@ pub(crate) fn measure_part(
     let mut plan = plan(&flags, Part { generator, generators, run })?;
     plan.storm = plan.storm.map(|storm| storm.part(generator, generators));
     plan.plan.seed = plan.plan.seed.wrapping_add(u64::from(generator));
-    let failed = |error: AgentError| Failure::Failed(error.to_string());
-    let pulse = session.pulse().map_err(failed)?;
+    let pulse = session.pulse().map_err(Failure::failed)?;
     let outcome = bench::channel::run(&plan, session, |_| {
         if pulse.is_lost() { Continuation::End } else { Continuation::GoOn }
     });
-    let outcome = outcome.map_err(|error| Failure::Failed(error.to_string()))?;
-    session.finish(&outcome).map_err(failed)
+    let outcome = outcome.map_err(Failure::failed)?;
+    session.finish(&outcome).map_err(Failure::failed)
 }
 
 fn measure(plan: &ChannelPlan, conductor: &mut dyn Conductor) -> Result<ChannelOutcome, Failure> {
@@ -89,18 +88,12 @@ fn measure(plan: &ChannelPlan, conductor: &mut dyn Conductor) -> Result<ChannelO
         // A progress line that cannot be cleared is not an error.
         let _wiped = write!(std::io::stderr(), "\r\u{1b}[K");
     }
-    result.map_err(|error| Failure::Failed(error.to_string()))
+    result.map_err(Failure::failed)
 }
 
 /// Prints a report.
 fn deliver(report: ChannelReport, flags: &Channel) -> Result<(), Failure> {
-    if flags.form.json {
-        print_line(&report.to_json())?;
-    } else {
-        let mut text = String::new();
-        report.write_text(&mut text).expect("text can be appended to text");
-        print_line(text.trim_end())?;
-    }
+    print_report(flags.form.form(), || report.to_json(), |text| report.write_text(text))?;
     if report.valid { Ok(()) } else { Err(Failure::Invalid) }
 }
 

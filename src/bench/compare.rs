@@ -14,7 +14,7 @@ use bench::report::{Ended, Report, ResultTrust};
 use super::flags::Compare;
 use super::screen::Screen;
 use crate::Failure;
-use crate::output::print_line;
+use crate::output::print_report;
 
 /// The source of a result.
 enum Source<'a> {
@@ -152,20 +152,15 @@ fn once(name: &str, source: &Source<'_>) -> Result<Option<Report>, Failure> {
             let words = std::env::args().collect();
             let result = bench::run::requests(plan, words, |moment| screen.show(moment));
             screen.close();
-            Some(result.map_err(|error| Failure::Failed(error.to_string()))?)
+            Some(result.map_err(Failure::failed)?)
         }
     };
     Ok(report.filter(|report| report.ended == Ended::Complete))
 }
 
 fn deliver(comparison: &Comparison, flags: &Compare) -> Result<(), Failure> {
-    if flags.form.json {
-        print_line(&comparison.to_json())?;
-    } else {
-        let mut text = String::new();
-        write_text(comparison, &mut text).expect("text can be appended to text");
-        print_line(text.trim_end())?;
-    }
+    let form = flags.form.form();
+    print_report(form, || comparison.to_json(), |text| write_text(comparison, text))?;
     if comparison.state == ResultTrust::Invalid {
         return Err(Failure::Invalid);
     }

@@ -9,7 +9,7 @@ use super::flags::Conformance;
 use super::plan::{encryption_ask, encryption_failure};
 use super::reaching::Encrypted;
 use crate::Failure;
-use crate::output::print_line;
+use crate::output::{OutputForm, print_line};
 
 /// Runs the suite and prints the report.
 pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
@@ -20,7 +20,10 @@ pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
         false => conformance::run(&target, &options),
     };
     let detail = if flags.exchanges { Detail::Everything } else { Detail::Failures };
-    let text = if flags.json { report.to_json() } else { report.to_text(detail) };
+    let text = match flags.form.form() {
+        OutputForm::Json => report.to_json(),
+        OutputForm::Text => report.to_text(detail),
+    };
     print_line(&text.to_string())?;
     let counts = report.counts;
     if counts.passed + counts.failed == 0 {

@@ -15,6 +15,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::timing::RateFlag;
 use crate::duration::duration;
+use crate::output::FormFlag;
 pub(crate) use agents::{Agent, Agents};
 pub(crate) use channel::{Channel, OrderFlag};
 pub(crate) use conformance::Conformance;
@@ -159,59 +160,41 @@ pub(crate) struct Http {
 
 /// The load.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
 pub(crate) struct Load {
     /// Connections.
-    #[arg(
-        short,
-        long,
-        value_name = "N",
-        default_value_t = 256,
-        allow_negative_numbers = true,
-        help_heading = "Load"
-    )]
+    #[arg(short, long, value_name = "N", default_value_t = 256, allow_negative_numbers = true)]
     pub(crate) connections: u32,
     /// Duration of a run: 10s, 500ms, 2m; a plain number is seconds.
     /// [default: 10s; 2s in `tune ladder`]
-    #[arg(short, long, value_name = "TIME", value_parser = duration, help_heading = "Load")]
+    #[arg(short, long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<Duration>,
     /// Time before each run that is not measured.
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "2s",
-        value_parser = duration,
-        help_heading = "Load"
-    )]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
     pub(crate) warmup: Duration,
     /// Number of runs; the result is their median and spread.
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Load")]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) runs: u32,
     /// Use a new connection for each request.
-    #[arg(long, conflicts_with = "requests_per_connection", help_heading = "Load")]
+    #[arg(long, conflicts_with = "requests_per_connection")]
     pub(crate) close: bool,
     /// Use a new connection after N requests.
-    #[arg(long, value_name = "N", help_heading = "Load")]
+    #[arg(long, value_name = "N")]
     pub(crate) requests_per_connection: Option<std::num::NonZeroU64>,
     /// Requests in flight per connection.
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 1,
-        conflicts_with = "h2",
-        help_heading = "Load"
-    )]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "h2")]
     pub(crate) pipeline: u32,
     /// Speak HTTP/2: agreed on by ALPN with https://, with prior knowledge otherwise.
-    #[arg(long, help_heading = "Load")]
+    #[arg(long)]
     pub(crate) h2: bool,
     /// Requests in flight per connection over HTTP/2, each on a stream of its own [default: 100].
-    #[arg(short = 'm', long, value_name = "N", requires = "h2", help_heading = "Load")]
+    #[arg(short = 'm', long, value_name = "N", requires = "h2")]
     pub(crate) streams: Option<u32>,
     /// Relative frequency of each URL: one number per URL, in order.
-    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Load")]
+    #[arg(long, value_name = "N,...", value_delimiter = ',')]
     pub(crate) weight: Vec<u32>,
     /// Seed of random numbers: the same seed sends the same requests.
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Load")]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) asking: Asking,
@@ -220,7 +203,7 @@ pub(crate) struct Load {
 }
 
 /// The request.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Request")]
 pub(crate) struct Asking {
     /// The method [default: GET, POST with a body].
@@ -238,7 +221,7 @@ pub(crate) struct Asking {
 }
 
 /// The expected answer.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Check of each answer")]
 pub(crate) struct Expecting {
     /// Expected statuses: 200, 2xx, 200-204, separated by commas [default: 2xx,3xx].
@@ -287,22 +270,12 @@ pub(crate) struct Surroundings {
     pub(crate) tls: Tls,
 }
 
-/// Output of results without a page.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct Form {
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 /// Output of a report.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: FormFlag,
     /// Write an HTML page with plots.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -377,6 +350,6 @@ pub(crate) struct Compare {
     pub(crate) load: Load,
     #[command(flatten)]
     pub(crate) place: Surroundings,
-    #[command(flatten)]
-    pub(crate) form: Form,
+    #[command(flatten, next_help_heading = "Output")]
+    pub(crate) form: FormFlag,
 }

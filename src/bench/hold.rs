@@ -13,6 +13,6 @@ pub(crate) fn run(flags: &Hold) -> Result<(), Failure> {
     let mut screen = Screen::new("hold");
     let result = bench::run::hold(&plan, std::env::args().collect(), |moment| screen.show(moment));
     screen.close();
-    let report = result.map_err(|error| Failure::Failed(error.to_string()))?;
+    let report = result.map_err(Failure::failed)?;
     deliver(&report, &flags.output)
 }

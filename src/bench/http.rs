@@ -7,7 +7,7 @@ use super::flags::{Http, Output};
 use super::page;
 use super::screen::Screen;
 use crate::Failure;
-use crate::output::print_line;
+use crate::output::print_report;
 
 /// Runs the verb.
 pub(crate) fn run(flags: &Http) -> Result<(), Failure> {
@@ -35,7 +35,7 @@ fn measure(flags: &Http) -> Result<Report, Failure> {
     let mut screen = Screen::new("run");
     let result = bench::run::requests(&plan, command, |moment| screen.show(moment));
     screen.close();
-    result.map_err(|error| Failure::Failed(error.to_string()))
+    result.map_err(Failure::failed)
 }
 
 fn conditions(texts: &[String]) -> Result<Vec<FailCondition>, Failure> {
@@ -47,7 +47,7 @@ fn conditions(texts: &[String]) -> Result<Vec<FailCondition>, Failure> {
 /// Writes the report in the formats of other tools, if requested.
 fn export(report: &Report, flags: &Http) -> Result<(), Failure> {
     if let Some(file) = &flags.hgrm {
-        let text = hgrm(report).map_err(|error| Failure::Failed(error.to_string()))?;
+        let text = hgrm(report).map_err(Failure::failed)?;
         page::write("--hgrm", file, &text)?;
     }
     flags.csv.as_deref().map_or(Ok(()), |file| page::write("--csv", file, &csv(report)))
@@ -58,13 +58,7 @@ pub(crate) fn deliver(report: &Report, output: &Output) -> Result<(), Failure> {
     // The result is printed even if its page cannot be written.
     let written =
         output.html.as_deref().map(|path| page::write("--html", path, &write_html(report)));
-    if output.json {
-        print_line(&report.to_json())?;
-    } else {
-        let mut text = String::new();
-        write_text(report, &mut text).expect("text can be appended to text");
-        print_line(text.trim_end())?;
-    }
+    print_report(output.form.form(), || report.to_json(), |text| write_text(report, text))?;
     written.unwrap_or(Ok(()))?;
     if report.verdict.state == ResultTrust::Invalid {
         return Err(Failure::Invalid);

@@ -10,7 +10,7 @@ use super::flags::Knee;
 use super::page;
 use super::screen::Screen;
 use crate::Failure;
-use crate::output::print_line;
+use crate::output::print_report;
 
 /// Runs the verb.
 pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
@@ -29,7 +29,7 @@ pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
         let words = std::env::args().collect();
         let report = bench::run::requests(&plan, words, |moment| screen.show(moment));
         screen.close();
-        let report = report.map_err(|error| Failure::Failed(error.to_string()))?;
+        let report = report.map_err(Failure::failed)?;
         let step = KneeStep::of(rate, &report, &objectives);
         let outcome = step.outcome;
         steps.push(step);
@@ -68,13 +68,8 @@ fn deliver(report: &KneeReport, flags: &Knee) -> Result<(), Failure> {
     // The result is printed even if its page cannot be written.
     let page = flags.output.html.as_deref();
     let written = page.map(|path| page::write("--html", path, &write_html(report)));
-    if flags.output.json {
-        print_line(&report.to_json())?;
-    } else {
-        let mut text = String::new();
-        write_text(report, &mut text).expect("text can be appended to text");
-        print_line(text.trim_end())?;
-    }
+    let form = flags.output.form.form();
+    print_report(form, || report.to_json(), |text| write_text(report, text))?;
     written.unwrap_or(Ok(()))?;
     if report.state() == ResultTrust::Valid { Ok(()) } else { Err(Failure::Invalid) }
 }

@@ -149,14 +149,8 @@ fn plain_load(connections: u32, duration: Option<Duration>) -> Load {
         streams: None,
         weight: Vec::new(),
         seed: 1,
-        asking: Asking { method: None, header: Vec::new(), body: None, body_file: None },
-        expecting: Expecting {
-            expect_status: None,
-            expect_length: None,
-            expect_body: None,
-            expect_body_file: None,
-            expect_sha256: None,
-        },
+        asking: Asking::default(),
+        expecting: Expecting::default(),
     }
 }
 
@@ -209,11 +203,11 @@ fn plan(
         server: place.server_pid,
         seed: load.seed,
     };
-    plan.check_consistency().map_err(wrong_use)?;
+    plan.check_consistency().map_err(Failure::wrong_use)?;
     check_sources(&plan.sources).map_err(|error| wrong_at("--source", error))?;
     plan.server.map_or(Ok(()), server)?;
     room.spread_sources(&mut plan);
-    room.check(&plan).map_err(wrong_use)?;
+    room.check(&plan).map_err(Failure::wrong_use)?;
     Ok(plan)
 }
 
@@ -249,12 +243,8 @@ pub(crate) fn encryption_ask(tls: &Tls) -> EncryptionAsk {
 pub(crate) fn encryption_failure(error: EncryptionError) -> Failure {
     match error {
         EncryptionError::Name(_) => wrong_at("--sni", error),
-        error => Failure::Failed(error.to_string()),
+        error => Failure::failed(error),
     }
-}
-
-fn wrong_use(error: impl Display) -> Failure {
-    Failure::WrongUse(error.to_string())
 }
 
 fn wrong_at(flag: &str, error: impl Display) -> Failure {
@@ -268,9 +258,9 @@ fn aim_failure(error: AimError) -> Failure {
             LoadAddressError::Unresolvable { .. }
             | LoadAddressError::NoAddress(_)
             | LoadAddressError::NoSocket { .. },
-        ) => Failure::Failed(error.to_string()),
+        ) => Failure::failed(error),
         AimError::WeightCount { .. } | AimError::Weight(_) => wrong_at("--weight", error),
-        _ => wrong_use(error),
+        _ => Failure::wrong_use(error),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bench::own_writes::OwnWrites;
 use bench::plan::{
-    Aim, Dialect, LoadPlan, Ownership, RequestPace, RightValues, StoreAim, StoreAsk, StoreAskError,
+    Aim, Dialect, LoadPlan, Ownership, RequestPace, RightValues, StoreAim, StoreAsk,
 };
 use bench::report::{Report, ResultTrust};
 
@@ -33,7 +33,8 @@ pub(crate) fn run(flags: &Store) -> Result<(), Failure> {
     if flags.fill {
         // The other addresses have to get it from there.
         let at = write_to(flags)?.unwrap_or(0);
-        let filling = StoreAim::filling(&flags.addresses[at], &ask, ownership).map_err(wrong)?;
+        let filling =
+            StoreAim::filling(&flags.addresses[at], &ask, ownership).map_err(Failure::wrong_use)?;
         fill(flags, &plan, of_flags(filling, flags).aim)?;
     }
     let report = if has_agents {
@@ -48,7 +49,7 @@ pub(crate) fn run(flags: &Store) -> Result<(), Failure> {
 /// The plan of these flags.
 pub(crate) fn plan(flags: &Store) -> Result<LoadPlan, Failure> {
     let aim = StoreAim::at(&flags.addresses, write_to(flags)?, &ask(flags), ownership(flags));
-    super::plan::store(flags, of_flags(aim.map_err(wrong)?, flags))
+    super::plan::store(flags, of_flags(aim.map_err(Failure::wrong_use)?, flags))
 }
 
 /// The only address to write at, as an index.
@@ -102,7 +103,7 @@ fn measure(plan: &LoadPlan, what: &'static str) -> Result<Report, Failure> {
         _ => bench::run::requests(plan, command, |moment| screen.show(moment)),
     };
     screen.close();
-    result.map_err(|error| Failure::Failed(error.to_string()))
+    result.map_err(Failure::failed)
 }
 
 fn ownership(flags: &Store) -> Ownership {
@@ -119,10 +120,6 @@ fn ask(flags: &Store) -> StoreAsk {
     };
     let values = if flags.unchecked { RightValues::Any } else { RightValues::Own };
     StoreAsk { keys, value_size: flags.value, sets: flags.sets, values }
-}
-
-fn wrong(error: StoreAskError) -> Failure {
-    Failure::WrongUse(error.to_string())
 }
 
 /// Writes each key once.

@@ -10,10 +10,9 @@ use clap::Args;
 use live::{Info, OperatorEvent};
 use serde_json::Value;
 
-use super::Format;
 use super::way::Way;
 use crate::Failure;
-use crate::output;
+use crate::output::{self, FormFlag, OutputForm};
 
 /// How often `--follow` asks.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -33,7 +32,7 @@ pub(super) struct One {
     /// Its id, as `velodrome top` and `GET /live` show it, such as c-0-12.
     id: String,
     #[command(flatten)]
-    format: Format,
+    format: FormFlag,
 }
 
 /// Prints the events that a server keeps, and those that follow if that is wanted.
@@ -67,7 +66,7 @@ pub(super) fn info(way: &Way, wanted: &One) -> Result<(), Failure> {
 pub(super) fn kill(way: &Way, wanted: &One) -> Result<(), Failure> {
     let answer =
         way.ask_with("POST", "/kill", &wanted.id).map_err(|failure| none(failure, wanted))?;
-    if !wanted.format.json {
+    if wanted.format.form() == OutputForm::Text {
         output::print_line(&format!("ended {}", visible(&wanted.id)))?;
     }
     print_info(&answer, wanted)
@@ -84,7 +83,7 @@ fn none(failure: Failure, wanted: &One) -> Failure {
 }
 
 fn print_info(answer: &str, wanted: &One) -> Result<(), Failure> {
-    if wanted.format.json {
+    if wanted.format.form() == OutputForm::Json {
         return super::print(answer, wanted.format);
     }
     let info: Info = super::read(super::parse(answer)?)?;
@@ -107,7 +106,7 @@ fn visible(text: &str) -> String {
 
 fn json_of(event: &OperatorEvent) -> Result<String, Failure> {
     let line = serde_json::to_string(event);
-    line.map(|line| line + "\n").map_err(|error| Failure::Failed(error.to_string()))
+    line.map(|line| line + "\n").map_err(Failure::failed)
 }
 
 fn text_of(event: &OperatorEvent) -> String {

@@ -15,7 +15,7 @@ use pages::Selection;
 use serde_json::Value;
 
 use crate::Failure;
-use crate::output;
+use crate::output::{self, FormFlag, OutputForm};
 use way::{Way, WayFlags};
 
 pub(crate) const EXAMPLES: &str = "Examples:
@@ -66,15 +66,15 @@ pub(crate) enum Order {
 #[derive(Clone, Debug, Subcommand)]
 enum CtlCommand {
     /// Show the state of the server.
-    Status(Format),
+    Status(FormFlag),
     /// Show all counters by scheduler, and a table of what pages use.
     Stats(Stats),
     /// Reload the configuration; an invalid one is refused and the old one stays.
-    Reload(Format),
+    Reload(FormFlag),
     /// Show what may change in a running server, or change it until the next reload.
     Set(set::Set),
     /// Show the servers of upstreams: whether they get requests, why, and since when.
-    Upstreams(Format),
+    Upstreams(FormFlag),
     /// Let a server of an upstream have no more new requests, or have them again.
     Upstream(Upstream),
     /// Show the counters of the caches of upstreams, or forget stored answers.
@@ -84,7 +84,7 @@ enum CtlCommand {
     /// Write a map of the native code of pages, by page and line, for `velodrome profile` and `perf`.
     PerfMap(PerfMap),
     /// Show the memory of the server by owner, and what has no owner.
-    Memory(Format),
+    Memory(FormFlag),
     /// Write everything that the server says of itself to one file, as JSON.
     Dump(Dump),
     /// Show what happened that an operator should know, with its cause; the last 256 are kept.
@@ -115,7 +115,7 @@ struct Cache {
     #[command(subcommand)]
     order: Option<CacheOrder>,
     #[command(flatten)]
-    format: Format,
+    format: FormFlag,
 }
 
 #[derive(Clone, Debug, Subcommand)]
@@ -162,14 +162,7 @@ struct Stats {
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
     #[command(flatten)]
-    format: Format,
-}
-
-#[derive(Clone, Copy, Debug, Args)]
-struct Format {
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    format: FormFlag,
 }
 
 /// Sends the request and prints the answer.
@@ -193,11 +186,17 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
         CtlCommand::Upstreams(format) => {
             let answer = way.ask("GET", "/upstreams")?;
             let upstreams = parse(&answer)?;
-            if upstreams.as_array().is_some_and(Vec::is_empty) && !format.json {
+            if upstreams.as_array().is_some_and(Vec::is_empty) && format.form() == OutputForm::Text
+            {
                 return output::print_line("no upstreams");
             }
-            let named = serde_json::json!({ "upstream": upstreams });
-            if format.json { print(&answer, *format) } else { print(&named.to_string(), *format) }
+            match format.form() {
+                OutputForm::Json => print(&answer, *format),
+                OutputForm::Text => {
+                    let named = serde_json::json!({ "upstream": upstreams });
+                    print(&named.to_string(), *format)
+                }
+            }
         }
         CtlCommand::Upstream(flags) => upstream(&way, flags),
         CtlCommand::Cache(Cache { order: None, format }) => {
@@ -304,10 +303,10 @@ fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Failure> {
         .map_err(|error| Failure::Failed(format!("the answer is not as expected: {error}")))
 }
 
-fn print(answer: &str, format: Format) -> Result<(), Failure> {
+fn print(answer: &str, format: FormFlag) -> Result<(), Failure> {
     let value = parse(answer)?;
     let mut text = String::new();
-    if format.json {
+    if format.form() == OutputForm::Json {
         text = format!("{value}\n");
     } else {
         write_value(&mut text, &value, 0);
@@ -317,7 +316,7 @@ fn print(answer: &str, format: Format) -> Result<(), Failure> {
 
 /// The counters of each scheduler, and the table of pages.
 fn stats(answer: &str, flags: &Stats) -> Result<(), Failure> {
-    if flags.format.json {
+    if flags.format.form() == OutputForm::Json {
         return print(answer, flags.format);
     }
     let mut value = parse(answer)?;

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::way::Way;
 use crate::Failure;
-use crate::output;
+use crate::output::{self, FormFlag, OutputForm};
 
 #[derive(Clone, Debug, Args)]
 pub(super) struct Set {
@@ -18,16 +18,16 @@ pub(super) struct Set {
     name: Option<String>,
     /// The new value, as in velodrome.toml, where quotes may be left out; `default` is what that file says.
     value: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: FormFlag,
 }
 
 /// Shows the settings, or one, or changes one.
 pub(super) fn run(way: &Way, wanted: &Set) -> Result<(), Failure> {
-    let Set { name, value, json } = wanted;
+    let Set { name, value, output } = wanted;
+    let form = output.form();
     if let (Some(name), Some(value)) = (name, value) {
-        return change(way, name, value, *json);
+        return change(way, name, value, form);
     }
     let answer = way.ask("GET", "/settings")?;
     let wrong = |error| Failure::Failed(format!("the answer is not understood: {error}"));
@@ -39,7 +39,7 @@ pub(super) fn run(way: &Way, wanted: &Set) -> Result<(), Failure> {
         }
         settings.retain(|setting| setting.name == *name);
     }
-    if *json {
+    if form == OutputForm::Json {
         let text = serde_json::to_string(&settings).map_err(wrong)?;
         return output::print_line(&text);
     }
@@ -49,10 +49,10 @@ pub(super) fn run(way: &Way, wanted: &Set) -> Result<(), Failure> {
     })
 }
 
-fn change(way: &Way, name: &str, value: &str, json: bool) -> Result<(), Failure> {
+fn change(way: &Way, name: &str, value: &str, form: OutputForm) -> Result<(), Failure> {
     let answer = way.ask_with("POST", "/settings", &format!("{name} {value}"))?;
     let told: Value = super::parse(&answer)?;
-    if json {
+    if form == OutputForm::Json {
         return output::print_line(&answer);
     }
     output::print_line(&format!("{name}: {}", told["value"].as_str().unwrap_or("unknown")))?;

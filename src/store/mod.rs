@@ -19,7 +19,7 @@ use serde_json::json;
 
 use crate::Failure;
 use crate::ctl::way::{Way, WayFlags};
-use crate::output;
+use crate::output::{self, FormFlag, OutputForm};
 
 pub(crate) const EXAMPLES: &str = "Examples:
   velodrome store sample 1000000 > cards.csv         a million sample records
@@ -45,9 +45,8 @@ enum Verb {
     Stat {
         /// The directory of the store.
         directory: PathBuf,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        output: FormFlag,
     },
     /// Import the rows of a file, all or none.
     Import(import::Import),
@@ -103,7 +102,7 @@ enum Form {
 
 pub(crate) fn run(store: &Store) -> Result<(), Failure> {
     match &store.verb {
-        Verb::Stat { directory, json } => stat(directory, *json),
+        Verb::Stat { directory, output } => stat(directory, output.form()),
         Verb::Import(import) => import::run(import),
         Verb::Export { directory, database } => export::run(directory, database),
         Verb::Backup { directory, to } => backup(directory, to),
@@ -148,7 +147,7 @@ fn failed(directory: &Path, failure: &StoreFailure) -> Failure {
     Failure::Failed(format!("{}: {failure}", directory.display()))
 }
 
-fn stat(directory: &Path, as_json: bool) -> Result<(), Failure> {
+fn stat(directory: &Path, form: OutputForm) -> Result<(), Failure> {
     let (store, databases) = open(directory, None)?;
     let snapshot = store.snapshot().map_err(|failure| failed(directory, &failure))?;
     let mut counts = Vec::new();
@@ -165,7 +164,7 @@ fn stat(directory: &Path, as_json: bool) -> Result<(), Failure> {
     let own = std::process::id();
     let mut readers = store.readers().map_err(|failure| failed(directory, &failure))?;
     readers.retain(|reader| reader.process != own);
-    if as_json {
+    if form == OutputForm::Json {
         let keys: serde_json::Map<_, _> =
             counts.into_iter().map(|(name, count)| (name.clone(), json!(count))).collect();
         let told = json!({

@@ -18,7 +18,7 @@ use super::place::{Place, STATE, directory, journal};
 use super::{Looked, look, way_back};
 use crate::Failure;
 use crate::duration::duration;
-use crate::output::print_line;
+use crate::output::{FormFlag, OutputForm, print_line};
 
 /// The fixes to include.
 #[derive(Debug, Args)]
@@ -29,9 +29,8 @@ pub(super) struct Wanted {
     /// separate several with commas. 0 or 1 allow less than the default, 2.
     #[arg(long, value_name = "RISK", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=5))]
     allow: Vec<u8>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: FormFlag,
 }
 
 impl Wanted {
@@ -43,7 +42,7 @@ impl Wanted {
             seconds: Duration::ZERO,
             root: None,
         };
-        Self { looked, allow: allow.to_vec(), json: false }
+        Self { looked, allow: allow.to_vec(), output: FormFlag::default() }
     }
 }
 
@@ -83,7 +82,7 @@ pub(super) fn planned(wanted: &Wanted) -> Result<ChangePlan, Failure> {
 
 pub(super) fn run_plan(wanted: &Wanted) -> Result<(), Failure> {
     let plan = planned(wanted)?;
-    if wanted.json {
+    if wanted.output.form() == OutputForm::Json {
         print_line(&to_json(&plan).to_string())?;
         return Ok(());
     }
@@ -171,27 +170,28 @@ pub(super) fn run_apply(asked: &Apply) -> Result<(), Failure> {
         // Started before anything is written: a change that cuts the connection does so at once.
         way_back::start(root, &asked.state, time, before)?;
     }
+    let form = asked.wanted.output.form();
     let (mut refused, mut written) = (0, Vec::new());
     for step in plan.steps.iter().filter(is_meant) {
         for (path, done) in apply(root, step, &mut journal).map_err(failed)? {
             refused += usize::from(matches!(done, Done::Refused(_)));
-            tell(step.check.id, &path, &done, asked.wanted.json, &mut written)?;
+            tell(step.check.id, &path, &done, form, &mut written)?;
         }
     }
     // If nothing was written, there is nothing to revert.
     let put_back_after = confirm.filter(|_| journal.last() > before).map(|time| time.as_secs());
-    if asked.wanted.json {
+    if form == OutputForm::Json {
         let told = json!({ "changes": written, "put_back_after_s": put_back_after });
         print_line(&told.to_string())?;
     }
     if asked.persist {
         let count = persist(root, &journal)
             .map_err(|error| Failure::Failed(format!("{PERSISTED}: {error}")))?;
-        if !asked.wanted.json {
+        if form == OutputForm::Text {
             print_line(&format!("{PERSISTED} sets {count} of them at the start of the host"))?;
         }
     }
-    if let (Some(seconds), false) = (put_back_after, asked.wanted.json) {
+    if let (Some(seconds), OutputForm::Text) = (put_back_after, form) {
         print_line(&format!(
             "All of it is put back in {seconds} s, unless you type: velodrome tune confirm"
         ))?;
@@ -208,7 +208,7 @@ fn run_again(root: &Path, asked: &Apply) -> Result<(), Failure> {
     let mut journal = journal(root, &asked.state)?;
     let done = again(root, &mut journal);
     let done = done.map_err(|error| Failure::Failed(format!("the journal: {error}")))?;
-    tell_all(&done, asked.wanted.json, "Nothing stood before the last start of the host.")?;
+    tell_all(&done, asked.wanted.output, "Nothing stood before the last start of the host.")?;
     match done.iter().filter(|(_, done)| matches!(done, Done::Refused(_))).count() {
         0 => Ok(()),
         count => Err(Failure::Failed(format!("{count} files could not be written"))),
@@ -228,7 +228,7 @@ pub(super) fn run_revert(asked: &Revert) -> Result<(), Failure> {
     }
     let done = revert(root, which, &mut journal);
     let done = done.map_err(|error| Failure::Failed(format!("the journal: {error}")))?;
-    tell_all(&done, asked.place.json, "Nothing is changed.")?;
+    tell_all(&done, asked.place.output, "Nothing is changed.")?;
     if is_persisted(root) {
         persist(root, &journal)
             .map_err(|error| Failure::Failed(format!("{PERSISTED}: {error}")))?;
@@ -245,21 +245,22 @@ pub(super) fn run_status(place: &Place) -> Result<(), Failure> {
     let (files, journal) = (HostFiles::here(place.root()), place.journal()?);
     let state = |entry: &JournalEntry| drifted(&files, entry).unwrap_or(Done::Written);
     let found: Vec<_> = journal.standing().map(|entry| (entry.clone(), state(entry))).collect();
-    tell_all(&found, place.json, "Nothing is changed.")?;
+    tell_all(&found, place.output, "Nothing is changed.")?;
     if found.iter().all(|(_, done)| *done == Done::Written) { Ok(()) } else { Err(Failure::Met) }
 }
 
 pub(super) fn run_verify(place: &Place) -> Result<(), Failure> {
     let (files, journal) = (HostFiles::here(place.root()), place.journal()?);
+    let form = place.output.form();
     let (mut told, mut holds) = (Vec::new(), 0);
     for entry in journal.standing() {
         match drifted(&files, entry) {
-            Some(done) => tell(&entry.check, &entry.change.path, &done, place.json, &mut told)?,
+            Some(done) => tell(&entry.check, &entry.change.path, &done, form, &mut told)?,
             None => holds += 1,
         }
     }
     let drift = journal.standing().count() - holds;
-    if place.json {
+    if form == OutputForm::Json {
         print_line(&json!({ "holds": holds, "drifted": told }).to_string())?;
     } else {
         print_line(&format!("{holds} changes hold, {drift} do not."))?;
@@ -307,15 +308,16 @@ const ELSEWHERE: &str =
     "not here: it was changed in another network namespace; `nsenter --net` goes there:";
 
 /// Prints the results for the files of these changes, or that there are none.
-fn tell_all(done: &[(JournalEntry, Done)], as_json: bool, none: &str) -> Result<(), Failure> {
+fn tell_all(done: &[(JournalEntry, Done)], flag: FormFlag, none: &str) -> Result<(), Failure> {
+    let form = flag.form();
     let mut told = Vec::new();
     for (entry, done) in done {
-        tell(&entry.check, &entry.change.path, done, as_json, &mut told)?;
+        tell(&entry.check, &entry.change.path, done, form, &mut told)?;
     }
-    match (as_json, done) {
-        (true, _) => print_line(&json!({ "changes": told }).to_string()),
-        (false, []) => print_line(none),
-        (false, _) => Ok(()),
+    match (form, done) {
+        (OutputForm::Json, _) => print_line(&json!({ "changes": told }).to_string()),
+        (OutputForm::Text, []) => print_line(none),
+        (OutputForm::Text, _) => Ok(()),
     }
 }
 
@@ -324,7 +326,7 @@ fn tell(
     check: &str,
     path: &str,
     done: &Done,
-    as_json: bool,
+    form: OutputForm,
     told: &mut Vec<serde_json::Value>,
 ) -> Result<(), Failure> {
     let (state, value) = match done {
@@ -338,7 +340,7 @@ fn tell(
         Done::OtherDevice => ("gone: another device is there now", ""),
         Done::Elsewhere(network) => (ELSEWHERE, &**network),
     };
-    if as_json {
+    if form == OutputForm::Json {
         told.push(json!({ "id": check, "path": path, "state": state, "value": value }));
         return Ok(());
     }

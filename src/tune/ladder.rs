@@ -23,7 +23,7 @@ use crate::bench::flags::{Load, Surroundings};
 use crate::bench::page;
 use crate::bench::screen::Screen;
 use crate::bench::timing::RateFlag;
-use crate::output::{complain, print_line};
+use crate::output::{FormFlag, complain, print_report};
 
 const EXAMPLES: &str = "Examples:
   velodrome tune ladder http://127.0.0.1:8080/ --server 'velodrome serve site --schedulers=1' \\
@@ -80,9 +80,8 @@ pub(super) struct Ladder {
     load: Load,
     #[command(flatten)]
     place: Surroundings,
-    /// Print JSON.
-    #[arg(long, help_heading = "Output")]
-    json: bool,
+    #[command(flatten, next_help_heading = "Output")]
+    output: FormFlag,
     /// Write an HTML page with the staircase.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     html: Option<PathBuf>,
@@ -198,7 +197,7 @@ impl Climber<'_> {
     fn once(&mut self, state: &[usize], label: &str) -> Result<StateOutcome, Failure> {
         let rungs = || state.iter().map(|place| &self.rungs[*place]);
         let set = self.host.set(rungs());
-        if let Err(why) = set.map_err(|error| Failure::Failed(error.to_string()))? {
+        if let Err(why) = set.map_err(Failure::failed)? {
             return Ok(StateOutcome::Refused(why));
         }
         let command = command_line(&self.asked.server, rungs())
@@ -210,7 +209,7 @@ impl Climber<'_> {
             Err(error @ ServerError::Taken(_)) => return Err(Failure::Failed(error.to_string())),
             Err(error) => return Ok(StateOutcome::Refused(error.to_string())),
         };
-        let report = self.measure(label).map_err(|error| Failure::Failed(error.to_string()));
+        let report = self.measure(label).map_err(Failure::failed);
         drop(server);
         report.map(|report| StateOutcome::Measured(Box::new(report)))
     }
@@ -231,7 +230,7 @@ impl Climber<'_> {
             })
         };
         let set = self.host.set(self.rungs.iter().filter(is_kept));
-        match set.map_err(|error| Failure::Failed(error.to_string()))? {
+        match set.map_err(Failure::failed)? {
             Ok(()) => self.host.keep(),
             Err(why) => return Err(Failure::Failed(why)),
         }
@@ -242,13 +241,8 @@ impl Climber<'_> {
 fn deliver(report: &LadderReport, asked: &Ladder) -> Result<(), Failure> {
     let written =
         asked.html.as_deref().map(|path| page::write("--html", path, &write_html(report)));
-    if asked.json {
-        print_line(&to_pretty_json(report))?;
-    } else {
-        let mut text = String::new();
-        write_text(report, &mut text).expect("text can be appended to text");
-        print_line(text.trim_end())?;
-    }
+    let form = asked.output.form();
+    print_report(form, || to_pretty_json(report), |text| write_text(report, text))?;
     written.unwrap_or(Ok(()))?;
     if report.ended == Ended::Complete { Ok(()) } else { Err(Failure::Invalid) }
 }

@@ -19,7 +19,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::Failure;
 use crate::duration::duration;
-use crate::output::{print, print_line};
+use crate::output::{FormFlag, OutputForm, print, print_line};
 
 pub(crate) const EXAMPLES: &str = "Examples:
   velodrome tune audit                           what costs a server with many requests
@@ -76,9 +76,8 @@ struct Audit {
     /// Explain one check.
     #[arg(long, value_name = "NAME")]
     explain: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: FormFlag,
     /// Write an HTML page.
     #[arg(long, value_name = "FILE", conflicts_with = "explain")]
     html: Option<PathBuf>,
@@ -166,19 +165,19 @@ fn run_audit(asked: &Audit) -> Result<(), Failure> {
     let check = check.transpose()?;
     let host = look(&asked.looked)?;
     if let Some(check) = check {
-        let found = (check.judge)(&host);
-        return match asked.json {
-            true => print_line(&explanation_to_json(check, &found).to_string()),
-            false => print(&explanation(check, &found)),
+        let found = check.finding(&host);
+        return match asked.output.form() {
+            OutputForm::Json => print_line(&explanation_to_json(check, &found).to_string()),
+            OutputForm::Text => print(&explanation(check, &found)),
         };
     }
     let report = audit(&host, asked.looked.load.into());
     if let Some(file) = &asked.html {
         crate::bench::page::write("--html", file, &to_html(&report))?;
     }
-    match asked.json {
-        true => print_line(&to_json(&report).to_string()),
-        false => print(&to_text(&report)),
+    match asked.output.form() {
+        OutputForm::Json => print_line(&to_json(&report).to_string()),
+        OutputForm::Text => print(&to_text(&report)),
     }
 }
 

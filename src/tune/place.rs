@@ -8,6 +8,7 @@ use ::tune::Journal;
 use clap::Args;
 
 use crate::Failure;
+use crate::output::FormFlag;
 
 /// The default directory of the journal.
 pub(super) const STATE: &str = "/var/lib/velodrome/tune";
@@ -21,9 +22,8 @@ pub(crate) struct Place {
     /// A directory with the files of another machine.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: FormFlag,
 }
 
 impl Place {

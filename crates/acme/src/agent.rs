@@ -85,7 +85,6 @@ pub(crate) enum AgentError {
     Ended,
 }
 
-/// An answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answered {
     pub(crate) status: u16,

@@ -14,7 +14,6 @@ pub struct UtcSecond(i64);
 
 impl UtcSecond {
     /// From seconds since 1970.
-    #[must_use]
     pub const fn from_unix(seconds: i64) -> Self {
         Self(seconds)
     }
@@ -71,7 +70,6 @@ impl Fraction {
     pub const ALL: Self = Self(u32::MAX);
 
     /// From 32 bits, as they come from a hash or a generator of random numbers.
-    #[must_use]
     pub const fn from_bits(bits: u32) -> Self {
         Self(bits)
     }

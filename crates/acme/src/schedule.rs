@@ -71,7 +71,6 @@ pub struct RenewalPlan {
 
 /// When to order a certificate. The answer depends on the clock through `allowed_at` alone, so it may be asked at any
 /// time.
-#[must_use]
 pub fn plan(facts: &CertificateFacts) -> RenewalPlan {
     let (due, reason) = match facts.life {
         None => (facts.allowed_at, OrderReason::Missing),
@@ -99,7 +98,6 @@ fn due(life: Life, window: Option<RenewalWindow>, spread: Fraction) -> (UtcSecon
 
 /// Seconds to wait after so many failures in a row (at least one): from a minute, doubled each time, to six hours. A
 /// quarter is jitter, so that servers that failed together do not return together.
-#[must_use]
 pub fn retry_delay_s(failures: u32, jitter: Fraction) -> i64 {
     let doubled = RETRY_FIRST_S.saturating_mul(1 << failures.saturating_sub(1).min(16));
     let base = doubled.min(RETRY_LAST_S / 5 * 4);
@@ -120,7 +118,6 @@ pub struct Turn {
 ///
 /// # Panics
 /// If there is no issuer.
-#[must_use]
 pub fn issuer_in_turn(failures: u32, held: &[Option<UtcSecond>], now: UtcSecond) -> Turn {
     assert!(!held.is_empty(), "the settings name an issuer");
     let first = usize::try_from(failures / FAILURES_PER_ISSUER).unwrap_or(0) % held.len();

@@ -49,7 +49,6 @@ struct Entry {
 
 impl Cache {
     /// An empty one.
-    #[must_use]
     pub fn new(rules: CacheRules) -> Self {
         Self {
             shelf: Shelf::new(rules.memory),

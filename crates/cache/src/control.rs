@@ -35,7 +35,6 @@ pub struct Control {
 
 impl Control {
     /// The directives of an answer with these fields.
-    #[must_use]
     pub fn of(fields: &Fields<'_, '_>) -> Self {
         let mut control = Self::default();
         for line in fields.all("cache-control") {
@@ -90,7 +89,6 @@ pub struct Wishes {
 
 impl Wishes {
     /// The directives of a request with these fields. `Pragma` counts if there is no `Cache-Control` (section 5.4).
-    #[must_use]
     pub fn of(fields: &Fields<'_, '_>) -> Self {
         let mut wishes = Self::default();
         let mut lines = fields.all("cache-control").peekable();

@@ -60,7 +60,6 @@ pub struct Credentials {
 
 impl Credentials {
     /// The credentials that a request with these fields shows.
-    #[must_use]
     pub fn of(request: &Fields<'_, '_>) -> Self {
         Self { authorization: request.has("authorization"), cookie: request.has("cookie") }
     }
@@ -74,7 +73,6 @@ impl Credentials {
 /// Whether an answer that is stored on these terms may be for a request with these credentials. One that is fresh by
 /// assumption alone is for clients without cookies: the server may have answered another one differently, and not have
 /// said so.
-#[must_use]
 pub fn may_answer(terms: &StorageTerms, shown: Credentials) -> bool {
     let is_for_user = !shown.authorization || terms.is_for_all;
     is_for_user && !(shown.cookie && terms.freshness.basis == Basis::Assumed)

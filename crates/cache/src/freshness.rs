@@ -47,7 +47,6 @@ pub struct Freshness {
 impl Freshness {
     /// The freshness of an answer, to a request sent at `asked`. `None`: it says nothing of it, and
     /// the rules assume nothing.
-    #[must_use]
     pub fn of(
         answer: &AnswerHead<'_>,
         control: &Control,

@@ -55,7 +55,6 @@ impl AnswerKey {
     }
 
     /// The key of a URI.
-    #[must_use]
     pub fn new(uri: &Uri<'_>, parts: KeyParts) -> Self {
         let mut text = String::with_capacity(uri.host.len() + uri.target.len() + 9);
         if parts.scheme {
@@ -106,7 +105,6 @@ impl AnswerKey {
 
     /// The same URI with the path and query of a reference in a field of its answer, if that is one of the same origin
     /// (RFC 9111 section 4.4).
-    #[must_use]
     pub fn referred(&self, reference: &str) -> Option<Self> {
         let whole = reference.split('#').next()?;
         let target = match url::scheme(whole.as_bytes()) {

@@ -22,7 +22,6 @@ pub struct Label {
 
 impl Label {
     /// The label of a record whose size is not known yet.
-    #[must_use]
     pub fn new(record: &DiskRecord, serial: u64) -> Self {
         let DiskRecord { text, path, identity, .. } = *record;
         Self { text, path, identity, serial, size: 0 }
@@ -35,7 +34,6 @@ impl Label {
     }
 
     /// Reads a name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let number = |at: usize| {
             let digits = name.get(16 * at..16 * (at + 1))?;

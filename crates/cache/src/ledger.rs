@@ -37,7 +37,6 @@ pub struct Compared {
 
 impl LabelLedger {
     /// An empty one, for so many bytes and so many answers.
-    #[must_use]
     pub fn new(bytes: u64, files: usize) -> Self {
         let mut ledger = Self {
             shelf: Shelf::new(0),

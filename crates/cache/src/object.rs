@@ -50,7 +50,6 @@ pub struct Freshened {
 
 impl Object {
     /// An answer that is stored on these terms.
-    #[must_use]
     pub fn new(
         answer: &AnswerHead<'_>,
         body: Vec<u8>,
@@ -72,7 +71,6 @@ impl Object {
     }
 
     /// The same answer with a body, which was received meanwhile, and for which this was reserved.
-    #[must_use]
     pub fn with_body(&self, body: Vec<u8>, reserved: &mut Reservation) -> Self {
         Self { body: Rc::new(StoredBody::received(body, reserved)), ..self.clone() }
     }
@@ -83,13 +81,11 @@ impl Object {
     }
 
     /// The same answer with a body that was read again.
-    #[must_use]
     pub fn with_bytes(&self, body: Vec<u8>) -> Self {
         Self { body: Rc::new(StoredBody::of(body)), ..self.clone() }
     }
 
     /// The same answer with a body that is not in memory.
-    #[must_use]
     pub fn with_body_at(&self, elsewhere: Elsewhere) -> Self {
         Self { body: Rc::new(StoredBody::at(elsewhere)), ..self.clone() }
     }

@@ -48,7 +48,6 @@ impl fmt::Display for PurgePattern {
 
 impl PurgePattern {
     /// Everything.
-    #[must_use]
     pub fn everything() -> Self {
         Self { host: None, path: "/".into(), reach: Reach::Prefix }
     }

@@ -33,7 +33,6 @@ pub struct DiskRecord {
 
 impl DiskRecord {
     /// The record of an answer.
-    #[must_use]
     pub fn of(key: &AnswerKey, object: &Object, now: Time) -> Self {
         let mut writer = Writer(key_bytes(key));
         let values = object.variant().values();
@@ -71,7 +70,6 @@ impl DiskRecord {
 }
 
 /// The key of a record.
-#[must_use]
 pub fn key_of(record: &[u8]) -> Option<AnswerKey> {
     read_key(&mut Reader(record))
 }
@@ -85,7 +83,6 @@ fn read_key(reader: &mut Reader<'_>) -> Option<AnswerKey> {
 }
 
 /// The answer of a record, without its body. `None`: it is none, or of the future.
-#[must_use]
 pub fn read(record: &[u8], now: Time) -> Option<(AnswerKey, Object)> {
     let mut reader = Reader(record);
     let key = read_key(&mut reader)?;
@@ -124,7 +121,6 @@ pub fn read(record: &[u8], now: Time) -> Option<(AnswerKey, Object)> {
 }
 
 /// The beginning of each record with this key, and of no other one.
-#[must_use]
 pub fn key_bytes(key: &AnswerKey) -> Vec<u8> {
     let KeyRecord { text, path_at, way, parts } = key.record();
     let mut writer = Writer(Vec::with_capacity(text.len() + 512));
@@ -138,14 +134,12 @@ pub fn key_bytes(key: &AnswerKey) -> Vec<u8> {
 }
 
 /// The number of the text of a key.
-#[must_use]
 pub fn number_of_text(text: &str) -> u64 {
     number_of(text.as_bytes())
 }
 
 /// A number of some bytes, the same at each start of this program. Another version of it may find another one: then
 /// what was stored before is not found, and leaves in time.
-#[must_use]
 pub fn number_of(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);

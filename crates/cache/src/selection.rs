@@ -24,7 +24,6 @@ pub enum Selection {
 
 /// The choice for a request with these fields. `size`: the length of the stored body; `None`: it is not known yet, so
 /// there are no ranges. Several ranges are answered with all of it, which RFC 9110 section 14.2 allows.
-#[must_use]
 pub fn select(
     (status, answer): (u16, &Fields<'_, '_>),
     size: Option<usize>,

@@ -76,7 +76,6 @@ impl Ghosts {
 
 impl<V> Shelf<V> {
     /// An empty one, for so many bytes.
-    #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
             slots: Vec::new(),

@@ -22,7 +22,6 @@ const PREAMBLE_SIZE: usize = 24;
 const TRAILER_SIZE: usize = 8;
 
 /// The first bytes of a file.
-#[must_use]
 pub fn file_head(label: &Label, record: &[u8], room: usize) -> Vec<u8> {
     let room = room.max(record.len());
     let mut head = Vec::with_capacity(PREAMBLE_SIZE + room);
@@ -45,7 +44,6 @@ pub struct FileSum(DefaultHasher);
 
 impl FileSum {
     /// That of nothing, in the file with this label.
-    #[must_use]
     pub fn new(label: &Label) -> Self {
         let mut hasher = DefaultHasher::new();
         hasher.write_u64(label.identity);
@@ -59,7 +57,6 @@ impl FileSum {
     }
 
     /// The last bytes of a file with this sum.
-    #[must_use]
     pub fn bytes(&self) -> [u8; TRAILER_SIZE] {
         self.0.finish().to_le_bytes()
     }
@@ -188,7 +185,6 @@ impl StoredFile {
 }
 
 /// Where the body of a file of this size is, behind so much room for its record, and its length.
-#[must_use]
 pub fn place_of_body(room: usize, size: u64) -> (u64, u64) {
     let at = (PREAMBLE_SIZE + room) as u64;
     (at, size.saturating_sub(at + TRAILER_SIZE as u64))

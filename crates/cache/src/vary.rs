@@ -23,7 +23,6 @@ pub enum Vary {
 
 impl Vary {
     /// The requests that an answer with these fields is for.
-    #[must_use]
     pub fn of(fields: &Fields<'_, '_>, key: KeyParts) -> Self {
         let mut names: Vec<Box<str>> = Vec::new();
         for name in fields.all("vary").flat_map(members) {
@@ -66,7 +65,6 @@ struct Value {
 
 impl Variant {
     /// The values of a request with these fields.
-    #[must_use]
     pub fn of(names: Vec<Box<str>>, request: &Fields<'_, '_>) -> Self {
         let value = |name: &str| {
             let value: Vec<u8> = uniform(request, name).collect();

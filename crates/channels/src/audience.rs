@@ -357,7 +357,6 @@ impl Audience {
         (delivered, slowed)
     }
 
-    /// Ends the turn.
     pub(crate) fn end_turn(&mut self) {
         for late in std::mem::take(&mut self.late) {
             if let SeatState::Late(process, _) = self.seats[late as usize] {

@@ -38,7 +38,6 @@ pub(crate) enum Place {
     },
 }
 
-/// A channel.
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) name: Arc<str>,

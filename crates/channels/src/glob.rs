@@ -4,20 +4,14 @@
 //! Owns the comparison. Backtracking only ever extends the last star, so the cost is at most the
 //! length of the name times the length of the pattern.
 
-use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::limits::PATTERN_SIZE;
 
 /// A pattern that is longer than [`PATTERN_SIZE`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a pattern has at most {PATTERN_SIZE} bytes")]
 pub struct PatternTooLong;
-
-impl fmt::Display for PatternTooLong {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "a pattern has at most {PATTERN_SIZE} bytes")
-    }
-}
 
 /// Checks the length of a pattern of a client.
 ///
@@ -33,7 +27,6 @@ pub struct ChannelGlob(Box<str>);
 
 impl ChannelGlob {
     /// Every text is a valid pattern.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
@@ -50,7 +43,6 @@ impl ChannelGlob {
 }
 
 /// Whether a pattern matches this name; both may be any bytes.
-#[must_use]
 pub fn fits_glob(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut seen) = (0, 0);
     // Where to continue if what follows the last star does not match: after the star, and one byte later in the name.

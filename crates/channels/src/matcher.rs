@@ -127,7 +127,6 @@ pub struct ChannelMatcher {
 
 impl ChannelMatcher {
     /// Prepares a pattern.
-    #[must_use]
     pub fn new(pattern: &[u8]) -> Self {
         let mut pieces = vec![Vec::new()];
         let mut rest = pattern;

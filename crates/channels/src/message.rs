@@ -42,7 +42,6 @@ impl From<Payload> for Offer {
 
 impl Payload {
     /// A text if the bytes are UTF-8, otherwise binary.
-    #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
         let kind =
             if str::from_utf8(bytes).is_ok() { PayloadType::Text } else { PayloadType::Binary };
@@ -50,13 +49,11 @@ impl Payload {
     }
 
     /// A text.
-    #[must_use]
     pub fn of_text(text: &str) -> Self {
         Self { kind: PayloadType::Text, bytes: text.as_bytes().into() }
     }
 
     /// Binary, even if the bytes are text.
-    #[must_use]
     pub fn of_binary(bytes: &[u8]) -> Self {
         Self { kind: PayloadType::Binary, bytes: bytes.into() }
     }

@@ -27,7 +27,6 @@ pub(crate) enum Known {
     NoRoom,
 }
 
-/// A pattern.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     pub(crate) text: Arc<str>,

@@ -36,7 +36,6 @@ impl MembersOf {
     }
 
     /// As another node of the cluster asks for them, which has checked the right of its client.
-    #[must_use]
     pub fn asked_by_node(name: &str, most: usize) -> Self {
         Self::new(name, most)
     }

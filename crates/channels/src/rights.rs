@@ -66,7 +66,6 @@ impl Rights {
     pub const ALL: Self = Self(Known::Shown(Credential::Key));
 
     /// Those of a client that has shown this over a connection on which that was agreed.
-    #[must_use]
     pub fn new(shown: Credential, agreed: Option<&Agreed>) -> Self {
         let certificate = agreed.and_then(|agreed| agreed.client.clone());
         Self(match certificate {

@@ -136,7 +136,6 @@ pub struct Rulebook {
 
 impl Rulebook {
     /// In this order: the first pattern that matches a name applies.
-    #[must_use]
     pub fn new(rules: impl IntoIterator<Item = (ChannelGlob, ChannelPolicy)>) -> Self {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let rules = rules.into_iter().map(|(glob, rules)| (glob, Arc::new(rules))).collect();

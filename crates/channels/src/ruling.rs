@@ -55,19 +55,16 @@ impl<'r> SubscribeRight<'r> {
     }
 
     /// The rules of the channel.
-    #[must_use]
     pub fn rule(&self) -> RuleNumber {
         self.channel.rule()
     }
 
     /// Asks for the members of the channel, at most this many.
-    #[must_use]
     pub fn members(&self, most: usize) -> SubscriberQuery {
         SubscriberQuery::Members(MembersOf::new(self.channel.name(), most))
     }
 
     /// The same right for a process that begins later in this turn.
-    #[must_use]
     pub fn keep(&self) -> KeptRight {
         let (name, rule) = (self.channel.name().into(), self.channel.rule());
         KeptRight { name, rule, rights: self.rights.clone() }
@@ -84,13 +81,11 @@ pub struct KeptRight {
 
 impl KeptRight {
     /// The right.
-    #[must_use]
     pub fn to_subscribe(&self) -> SubscribeRight<'_> {
         SubscribeRight { channel: Ruled::new(&self.name, self.rule), rights: &self.rights }
     }
 
     /// The name of the channel.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -105,19 +100,16 @@ pub struct ServerRight<N> {
 
 impl<N: AsRef<str>> ServerRight<N> {
     /// The rules of the channel, which limit its messages also for the server.
-    #[must_use]
     pub fn rule(&self) -> RuleNumber {
         self.rule
     }
 
     /// The right to publish.
-    #[must_use]
     pub fn to_publish(&self) -> PublishRight<'_> {
         PublishRight { channel: Ruled::new(self.name.as_ref(), self.rule), sender: Sender::SERVER }
     }
 
     /// The right to subscribe.
-    #[must_use]
     pub fn to_subscribe(&self) -> SubscribeRight<'_> {
         SubscribeRight { channel: Ruled::new(self.name.as_ref(), self.rule), rights: &Rights::ALL }
     }

@@ -18,7 +18,6 @@ pub(crate) struct Receiver {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seat(pub(crate) u32);
 
-/// The state of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SeatState {
     /// Free.

@@ -32,7 +32,6 @@ pub struct Held {
     pub answer: usize,
 }
 
-/// An exchange.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) to: Rc<Destination>,

@@ -14,55 +14,79 @@ use crate::answer_fault::AnswerFault;
 use crate::url::UrlError;
 
 /// Why an exchange failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExchangeFailure {
     /// The text is not a URL that can be requested.
-    Url(UrlError),
+    #[error("not a URL: {0}")]
+    Url(#[from] UrlError),
     /// The origin wants TLS, and there are no authorities by which to know its certificate.
+    #[error("there are no authorities by which to know a certificate")]
     NoAuthorities,
     /// The method is not a token, or does not lead to an answer.
+    #[error("not a method")]
     Method,
     /// A field would change the framing or the routing of the request.
+    #[error("not a header")]
     Field,
     /// The body of the request is longer than its limit in bytes, which a requester sets that keeps whole bodies.
+    #[error("the body of the request is longer than {0} bytes")]
     RequestTooLong(usize),
     /// The requester sent more or fewer bytes than it had announced.
+    #[error("the body of the request has not the announced length")]
     RequestLength,
     /// The request may not reach the target.
+    #[error("the target is not allowed")]
     NotAllowed,
     /// There are too many exchanges, or they hold too much memory.
+    #[error("too many requests at once")]
     TooMany,
     /// The host name has no address.
+    #[error("host not found")]
     NameNotFound,
     /// The connection was refused.
+    #[error("connection refused")]
     Refused,
     /// There is no route to the host.
+    #[error("host unreachable")]
     Unreachable,
     /// The connection could not be established.
+    #[error("no connection")]
     NotConnected,
     /// The handshake of TLS failed, or the connection ended with an alert.
+    #[error(fmt = refused_by_server)]
     Tls(Violation),
     /// It took too long.
+    #[error("timeout")]
     Timeout(Deadline),
     /// The connection ended before the answer was complete.
+    #[error("closed before the answer was whole")]
     Closed,
     /// The bytes received are not an answer.
+    #[error("not an HTTP answer: {0}")]
     NotAnAnswer(ResponseError),
     /// The frames received are not an answer.
-    WrongAnswer(AnswerFault),
+    #[error("not an HTTP answer: {0}")]
+    WrongAnswer(#[from] AnswerFault),
     /// The server breaks a rule of HTTP/2 that ends the connection: which one.
+    #[error("the server breaks the rules of HTTP/2: {0}")]
     Http2(&'static str),
     /// The server has ended the stream of the request. With the code REFUSED_STREAM it has done nothing for it.
+    #[error("the server ended the request: RST_STREAM {0}")]
     StreamReset(ErrorCode),
     /// The server has ended the connection with this code, and may have done something for the request.
+    #[error("the server ended the connection: GOAWAY {0}")]
     GoneAway(ErrorCode),
     /// The server has ended the connection with this code before it did anything for the request.
+    #[error("the server did not begin the request: GOAWAY {0}")]
     NotServed(ErrorCode),
     /// The heads of the answer are too long.
+    #[error("the head of the answer is longer than {} bytes", crate::limits::HEAD_BYTES)]
     HeadTooLong,
     /// The body of the answer is longer than its limit in bytes, which a requester sets that keeps whole bodies.
+    #[error("the body of the answer is longer than {0} bytes")]
     AnswerTooLong(usize),
     /// The server is stopping.
+    #[error("the server is stopping")]
     Stopping,
 }
 
@@ -116,6 +140,10 @@ impl fmt::Display for FailureAt<'_> {
     }
 }
 
+fn refused_by_server(why: &Violation, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write_refusal(out, "the server", *why)
+}
+
 /// Why there is no TLS with a server.
 fn write_refusal(out: &mut fmt::Formatter<'_>, server: &str, why: Violation) -> fmt::Result {
     match why {
@@ -146,66 +174,5 @@ fn words_of(fault: CertificateFault) -> &'static str {
         CertificateFault::UnknownAuthority => "is by an unknown authority",
         CertificateFault::Revoked => "was revoked",
         CertificateFault::Invalid => "is invalid",
-    }
-}
-
-impl fmt::Display for ExchangeFailure {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = match self {
-            Self::Url(error) => return write!(out, "not a URL: {error}"),
-            Self::NoAuthorities => "there are no authorities by which to know a certificate",
-            Self::Method => "not a method",
-            Self::Field => "not a header",
-            Self::RequestTooLong(most) => {
-                return write!(out, "the body of the request is longer than {most} bytes");
-            }
-            Self::RequestLength => "the body of the request has not the announced length",
-            Self::NotAllowed => "the target is not allowed",
-            Self::TooMany => "too many requests at once",
-            Self::NameNotFound => "host not found",
-            Self::Refused => "connection refused",
-            Self::Unreachable => "host unreachable",
-            Self::NotConnected => "no connection",
-            Self::Tls(why) => return write_refusal(out, "the server", *why),
-            Self::Timeout(_) => "timeout",
-            Self::Closed => "closed before the answer was whole",
-            Self::NotAnAnswer(error) => return write!(out, "not an HTTP answer: {error}"),
-            Self::WrongAnswer(fault) => return write!(out, "not an HTTP answer: {fault}"),
-            Self::Http2(rule) => {
-                return write!(out, "the server breaks the rules of HTTP/2: {rule}");
-            }
-            Self::StreamReset(code) => {
-                return write!(out, "the server ended the request: RST_STREAM {code}");
-            }
-            Self::GoneAway(code) => {
-                return write!(out, "the server ended the connection: GOAWAY {code}");
-            }
-            Self::NotServed(code) => {
-                return write!(out, "the server did not begin the request: GOAWAY {code}");
-            }
-            Self::HeadTooLong => {
-                let most = crate::limits::HEAD_BYTES;
-                return write!(out, "the head of the answer is longer than {most} bytes");
-            }
-            Self::AnswerTooLong(most) => {
-                return write!(out, "the body of the answer is longer than {most} bytes");
-            }
-            Self::Stopping => "the server is stopping",
-        };
-        out.write_str(words)
-    }
-}
-
-impl std::error::Error for ExchangeFailure {}
-
-impl From<AnswerFault> for ExchangeFailure {
-    fn from(fault: AnswerFault) -> Self {
-        Self::WrongAnswer(fault)
-    }
-}
-
-impl From<UrlError> for ExchangeFailure {
-    fn from(error: UrlError) -> Self {
-        Self::Url(error)
     }
 }

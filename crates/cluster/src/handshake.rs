@@ -38,19 +38,17 @@ pub struct NatsInfo {
 
 impl NatsInfo {
     /// Reads it.
-    #[must_use]
     pub fn read(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok()
     }
 
     /// Whether connections to this server may be encrypted.
-    #[must_use]
     pub fn offers_tls(&self) -> bool {
         self.tls_required || self.tls_available
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Default)]
 struct Introduction<'p> {
     verbose: bool,
     pedantic: bool,
@@ -77,22 +75,14 @@ struct Introduction<'p> {
 /// The answer to a server.
 pub(crate) fn introduce(plan: &ClusterPlan, info: &NatsInfo) -> Vec<u8> {
     let mut told = Introduction {
-        verbose: false,
-        pedantic: false,
-        tls_required: false,
         name: &plan.name,
         lang: "velodrome",
         version: &plan.version,
         protocol: 1,
         // A scheduler has what it publishes.
-        echo: false,
         headers: true,
         no_responders: true,
-        user: None,
-        pass: None,
-        auth_token: None,
-        nkey: None,
-        sig: None,
+        ..Introduction::default()
     };
     if let Some(login) = &plan.credentials.login {
         (told.user, told.pass) = (Some(&*login.user), Some(&*login.password));

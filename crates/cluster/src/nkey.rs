@@ -7,24 +7,17 @@ use std::fmt;
 use ed25519_dalek::{Signer, SigningKey};
 
 /// Why a text is no seed of a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeedProblem {
     /// It is not base32, or has another length.
+    #[error("it is no seed of 58 capitals and digits that begins with SU")]
     Form,
     /// Its checksum is wrong: a letter is missing or different.
+    #[error("its checksum is wrong; a letter is missing or different")]
     Checksum,
     /// It is the seed of something else, such as an account.
+    #[error("it is not the seed of a user, which begins with SU")]
     NotOfUser,
-}
-
-impl fmt::Display for SeedProblem {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Form => "it is no seed of 58 capitals and digits that begins with SU",
-            Self::Checksum => "its checksum is wrong; a letter is missing or different",
-            Self::NotOfUser => "it is not the seed of a user, which begins with SU",
-        })
-    }
 }
 
 /// The key pair of a user.

@@ -40,26 +40,3 @@ metric::counted! {
         pub following: u64 = Gauge(Count, "cluster.following", "cluster_following"),
     }
 }
-
-impl LinkStats {
-    /// Those of a scheduler without a link.
-    pub const NONE: Self = Self {
-        connected: 0,
-        connections: 0,
-        failures: 0,
-        announced: 0,
-        committed: 0,
-        unconfirmed: 0,
-        received: 0,
-        unreadable: 0,
-        dropped: 0,
-        mail_sent: 0,
-        mail_received: 0,
-        mail_dropped: 0,
-        reads: 0,
-        failed_reads: 0,
-        committing: 0,
-        reading: 0,
-        following: 0,
-    };
-}

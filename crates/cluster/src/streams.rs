@@ -21,7 +21,6 @@ const MARKS_APART_MS: u64 = 1_000;
 
 const NO_JETSTREAM: &str = "JetStream is not enabled, or not ready, on the servers of NATS";
 
-/// The news of a stream.
 #[derive(Debug)]
 pub(crate) enum StreamNews {
     /// This is of this epoch.
@@ -39,8 +38,9 @@ pub(crate) enum Duty {
     Use,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Asking {
+    #[default]
     Nothing,
     Info {
         number: u64,
@@ -58,7 +58,7 @@ enum Asking {
     Later(u64),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Stream {
     /// Of the last sample over this connection.
     epoch: Option<u64>,
@@ -83,9 +83,10 @@ struct Stream {
 }
 
 /// Whether a further sample is wanted, though no read waits for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Wants {
     Nothing,
+    #[default]
     Sample,
 }
 
@@ -102,22 +103,7 @@ pub(crate) struct Streams {
 
 impl Streams {
     pub(crate) fn new(plan: StreamPlan, duty: Duty) -> Self {
-        let new = || Stream {
-            epoch: None,
-            seen: None,
-            last_added: 0,
-            last_result: 0,
-            asking: Asking::Nothing,
-            asked_ms: 0,
-            seen_when_asked: 0,
-            marks: VecDeque::new(),
-            at_loss: None,
-            waiting: Vec::new(),
-            next: Vec::new(),
-            wants: Wants::Sample,
-            held: Held::default(),
-        };
-        let streams = (0..plan.count.max(1)).map(|_| new()).collect();
+        let streams = (0..plan.count.max(1)).map(|_| Stream::default()).collect();
         Self { streams, plan, duty, problem: None, lost: 0 }
     }
 

@@ -94,14 +94,12 @@ impl NatsTrial {
     }
 
     /// The findings, once all is known.
-    #[must_use]
     pub fn findings(&self) -> Option<TrialFindings> {
         self.jetstream.as_ref()?;
         self.findings_so_far()
     }
 
     /// The findings if no more comes.
-    #[must_use]
     pub fn findings_so_far(&self) -> Option<TrialFindings> {
         let info = self.info.as_ref().filter(|_| self.missing == 0)?;
         let (version, max_payload) = (info.version.clone(), info.max_payload);

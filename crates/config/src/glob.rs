@@ -67,13 +67,11 @@ pub struct Captures {
 
 impl Captures {
     /// For no match: every capture is empty.
-    #[must_use]
     pub fn none() -> Self {
         Self { ranges: std::array::from_fn(|_| 0..0) }
     }
 
     /// For a prefix: `$1` is the rest of the path.
-    #[must_use]
     pub fn of_rest(rest: Range<usize>) -> Self {
         let mut captures = Self::none();
         captures.set(0, rest);

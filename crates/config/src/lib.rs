@@ -110,9 +110,8 @@ pub use model::store::{DatabaseAccess, DatabaseRules, StoreDuty, StoreSettings, 
 pub use model::trace::TraceSettings;
 pub use model::upstream::{
     ActiveCheck, BalanceMethod, CacheDisk, CacheKey, CacheReport, ForwardAuth, HashBy, HeaderEdits,
-    PassiveHealth, ProxiedBodies, ProxiedPath, ProxyProtocol, ProxyRoute, ServerAddress,
-    UpstreamCache, UpstreamServer, UpstreamSettings, UpstreamTimeouts, UpstreamTls,
-    UpstreamVersion,
+    PassiveHealth, ProxiedBodies, ProxiedPath, ProxyRoute, ServerAddress, UpstreamCache,
+    UpstreamServer, UpstreamSettings, UpstreamTimeouts, UpstreamTls, UpstreamVersion,
 };
 pub use model::when::{RouteCondition, WantedValue};
 pub use named_modules::{ModuleUser, NamedModule};

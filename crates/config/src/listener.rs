@@ -26,7 +26,6 @@ const DEFAULT: std::net::SocketAddr =
 
 impl ListenerSettings {
     /// A listener at `address`, with defaults for everything else.
-    #[must_use]
     pub fn on(address: ListenerAddress) -> Self {
         Self {
             place: None,

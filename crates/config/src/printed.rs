@@ -14,7 +14,6 @@ use crate::model::config::Config;
 const COLUMNS: usize = 100;
 
 /// A file with every key, its documentation and its default, all commented out: it is equivalent to no file.
-#[must_use]
 pub fn defaults() -> String {
     let mut out = String::from(
         "# velodrome.toml with every key. Each line is commented out and shows the default.\n\
@@ -77,7 +76,6 @@ pub(super) fn without_links(text: &str) -> String {
 }
 
 /// The table of a section's own keys in docs/configuration.md.
-#[must_use]
 pub fn table(section: &SectionKeys) -> String {
     let mut config = Config::defaults("", Path::new("."));
     let mut out = String::from(

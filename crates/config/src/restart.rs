@@ -12,7 +12,6 @@ use crate::model::upstream::UpstreamSettings;
 use crate::tunables::full_name;
 
 /// The keys whose values differ and take effect only with a restart, as `section.key`.
-#[must_use]
 pub fn needs_restart(old: &Config, new: &Config) -> Vec<String> {
     // Copied once, because a row gives mutable access to its value.
     let (mut old, mut new) = (old.clone(), new.clone());

@@ -4,6 +4,7 @@
 //! the file (or the one that the client asked for, with `$host`), whatever path a client requests.
 //! `route` fills the parts in.
 
+use wire::http::target::percent_encode;
 use wire::http::url::Authority;
 
 use crate::request_path;
@@ -279,12 +280,6 @@ fn check_query(parts: &[TargetPart]) -> Result<(), String> {
 fn encode_literal(part: TargetPart) -> TargetPart {
     let TargetPart::Literal(text) = part else { return part };
     let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
+    percent_encode(&text, b"-._~:/?#[]@!$&'()*+,;=%", &mut encoded);
     TargetPart::Literal(encoded)
 }

@@ -44,7 +44,6 @@ enum Place {
 }
 
 /// All keys of a configuration that may change while the server runs, in the order of the documentation.
-#[must_use]
 pub fn tunables(config: &Config) -> Vec<Tunable> {
     let mut all = Vec::new();
     for section in SECTIONS {
@@ -81,7 +80,6 @@ pub(super) fn full_name(section: &SectionKeys, key: &ConfigKey) -> String {
 }
 
 /// The error for a name that no setting has.
-#[must_use]
 pub fn no_such_setting(name: &str, known: &[&str]) -> String {
     let last = |full: &&&str| full.rsplit('.').next() == Some(name);
     let meant = known.iter().find(last).copied().or_else(|| nearest(name, known));

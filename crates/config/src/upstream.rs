@@ -4,11 +4,13 @@
 
 use std::path::Path;
 
+use wire::proxy_header::ProxyVersion;
+
 use crate::item::Item;
 use crate::key::{SectionKeys, section};
 use crate::model::upstream::{
-    BalanceMethod, HashBy, PassiveHealth, ProxiedBodies, ProxyProtocol, UpstreamServer,
-    UpstreamSettings, UpstreamTimeouts, UpstreamTls, UpstreamVersion,
+    BalanceMethod, HashBy, PassiveHealth, ProxiedBodies, UpstreamServer, UpstreamSettings,
+    UpstreamTimeouts, UpstreamTls, UpstreamVersion,
 };
 use crate::problem::Problems;
 use crate::section::Section;
@@ -181,8 +183,8 @@ fn token(item: &Item<'_>) -> Result<String, String> {
     Ok(name)
 }
 
-const PROXY_VERSIONS: [(&str, ProxyProtocol); 2] =
-    [("v1", ProxyProtocol::V1), ("v2", ProxyProtocol::V2)];
+const PROXY_VERSIONS: [(&str, ProxyVersion); 2] =
+    [("v1", ProxyVersion::V1), ("v2", ProxyVersion::V2)];
 
 /// Makes the choice, with the value for `hash`.
 type Chosen = fn(HashBy) -> BalanceMethod;

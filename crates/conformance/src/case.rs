@@ -49,7 +49,7 @@ impl fmt::Display for RequirementLevel {
 
 /// A condition for playing a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(from = "NeedText")]
+#[serde(try_from = "String")]
 pub enum Need {
     /// The caller names such a resource.
     Offers(Capability),
@@ -63,43 +63,19 @@ pub enum Need {
     SlowDeadline,
 }
 
-/// Needs as they are written: one flat list of names.
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum NeedText {
-    File,
-    EmptyFile,
-    Directory,
-    Missing,
-    Echo,
-    Redirect,
-    Dotfile,
-    OutsideLink,
-    Precompressed,
-    BodyLimit,
-    Etag,
-    StrongEtag,
-    LastModified,
-    SlowDeadline,
-}
+/// Needs are written as one flat list of names.
+impl TryFrom<String> for Need {
+    type Error = String;
 
-impl From<NeedText> for Need {
-    fn from(text: NeedText) -> Self {
-        match text {
-            NeedText::File => Self::Offers(Capability::File),
-            NeedText::EmptyFile => Self::Offers(Capability::EmptyFile),
-            NeedText::Directory => Self::Offers(Capability::Directory),
-            NeedText::Missing => Self::Offers(Capability::Missing),
-            NeedText::Echo => Self::Offers(Capability::Echo),
-            NeedText::Redirect => Self::Offers(Capability::Redirect),
-            NeedText::Dotfile => Self::Offers(Capability::Dotfile),
-            NeedText::OutsideLink => Self::Offers(Capability::OutsideLink),
-            NeedText::Precompressed => Self::Offers(Capability::Precompressed),
-            NeedText::BodyLimit => Self::Offers(Capability::BodyLimit),
-            NeedText::Etag => Self::EntityTag,
-            NeedText::StrongEtag => Self::StrongEntityTag,
-            NeedText::LastModified => Self::LastModified,
-            NeedText::SlowDeadline => Self::SlowDeadline,
+    fn try_from(name: String) -> Result<Self, String> {
+        match &*name {
+            "etag" => Ok(Self::EntityTag),
+            "strong-etag" => Ok(Self::StrongEntityTag),
+            "last-modified" => Ok(Self::LastModified),
+            "slow-deadline" => Ok(Self::SlowDeadline),
+            _ => Capability::from_name(&name)
+                .map(Self::Offers)
+                .ok_or_else(|| format!("there is no need `{name}`")),
         }
     }
 }
@@ -282,7 +258,6 @@ pub struct Case {
     #[serde(default)]
     pub needs: Vec<Need>,
     /// The bytes to send, if the client does nothing else.
-    #[serde(default)]
     pub send: Option<String>,
     /// The client's actions, if there is more than one write.
     #[serde(default)]

@@ -1,6 +1,5 @@
 //! Owns the responses on one connection to the target, interim and final, in order. Does not judge what was received.
 
-use std::fmt;
 use std::io;
 use std::time::Duration;
 
@@ -15,28 +14,20 @@ use crate::target::{Options, TestedServer};
 pub(crate) use crate::socket::End;
 
 /// Why there is no next response.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Trouble {
     /// Nothing, or not enough, arrived in time.
+    #[error("no complete response within {0:?}")]
     Silence(Duration),
     /// The connection ended where a response could have begun.
+    #[error("the connection was {}", if *.0 == End::Reset { "reset" } else { "closed" })]
     Ended(End),
     /// The received bytes are not a response.
+    #[error("not a valid response: {0}")]
     Malformed(ResponseViolation),
     /// Interim responses without end.
+    #[error("interim responses without end")]
     InterimFlood,
-}
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Silence(wait) => write!(formatter, "no complete response within {wait:?}"),
-            Self::Ended(End::Finished) => formatter.write_str("the connection was closed"),
-            Self::Ended(End::Reset) => formatter.write_str("the connection was reset"),
-            Self::Malformed(error) => write!(formatter, "not a valid response: {error}"),
-            Self::InterimFlood => formatter.write_str("interim responses without end"),
-        }
-    }
 }
 
 /// A final response with the interim ones before it.

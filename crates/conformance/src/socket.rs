@@ -32,7 +32,6 @@ pub(crate) enum Fill {
     Silence,
 }
 
-/// One raw connection.
 pub(crate) struct RawConnection {
     stream: Box<dyn ServerStream>,
     sent: Vec<u8>,

@@ -132,7 +132,6 @@ impl FileAnswer<'_> {
 }
 
 /// Determines the answer; `now_seconds` is since 1970.
-#[must_use]
 pub fn answer<'e>(
     request: &FileRequest<'_>,
     entry: &'e CachedEntry,

@@ -150,7 +150,6 @@ impl Slot {
 
 impl PathCache {
     /// A cache of at most `bytes_max` bytes. Only results inserted at the current time may exceed it.
-    #[must_use]
     pub fn new(bytes_max: usize) -> Self {
         Self {
             places: Vec::new(),

@@ -20,7 +20,6 @@ const ZSTD_LEVEL: i32 = 7;
 pub(crate) const ON_THE_FLY: [Coding; 2] = [Coding::Zstd, Coding::Gzip];
 
 /// Compresses; `None` if the coding is not supported or saves nothing.
-#[must_use]
 pub(crate) fn compress(bytes: &[u8], coding: Coding) -> Option<Vec<u8>> {
     let compressed = match coding {
         Coding::Gzip => gzip(bytes)?,

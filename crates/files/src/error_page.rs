@@ -63,7 +63,6 @@ impl Default for ErrorPages {
 
 impl ErrorPages {
     /// Renders the pages.
-    #[must_use]
     pub fn new() -> Self {
         let page = |&(code, sentence): &(u16, &str)| (code, render(Some(code), sentence).into());
         let other = render(None, "The server did not answer this request.").into();
@@ -76,7 +75,6 @@ impl ErrorPages {
     }
 
     /// The same with the name of the request in logs.
-    #[must_use]
     pub fn problem_of(status: Status, request: &str) -> String {
         let (code, reason) = (status.code(), status.reason());
         // The name has no character that JSON escapes.

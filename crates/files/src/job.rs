@@ -47,7 +47,6 @@ pub struct Job {
 
 impl Job {
     /// A lookup of `key`; `wall_ms` is the current time in milliseconds since 1970.
-    #[must_use]
     pub fn new(key: EntryKey<'_>, rules: &Arc<FileRules>, errand: Errand, wall_ms: u64) -> Self {
         let (path, rules) = (key.path.into(), Arc::clone(rules));
         Self { root: key.root, path, rules, errand, wall_ms }

@@ -41,7 +41,6 @@ const COMMON: [(&str, &str); 2] = [("ts", "video/mp2t"), ("m2ts", "video/mp2t")]
 const PACKED: (&str, Coding) = ("svgz", Coding::Gzip);
 
 /// The coding in which a file is stored: its bytes are not what its media type says, but that content, encoded.
-#[must_use]
 pub fn coding_of(relative: &str) -> Coding {
     let (extension, coding) = PACKED;
     let found = extension_of(relative).is_some_and(|found| found.eq_ignore_ascii_case(extension));
@@ -49,7 +48,6 @@ pub fn coding_of(relative: &str) -> Coding {
 }
 
 /// The media type of a file, with `charset=utf-8` for text.
-#[must_use]
 pub fn of(relative: &str, rules: &FileRules) -> Arc<str> {
     let Some(extension) = extension_of(relative) else { return UNKNOWN.into() };
     let ruled = rules
@@ -81,7 +79,6 @@ fn is_textual(essence: &str) -> bool {
 }
 
 /// Whether content of this type compresses well.
-#[must_use]
 pub fn is_compressible(media_type: &str) -> bool {
     let essence = media_type.split(';').next().unwrap_or(media_type).trim_ascii();
     let essence = essence.to_ascii_lowercase();

@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 
 /// Compares two names; they are equal only if the texts are equal.
-#[must_use]
 pub(crate) fn compare(left: &str, right: &str) -> Ordering {
     compare_runs(left.as_bytes(), right.as_bytes()).then_with(|| left.cmp(right))
 }

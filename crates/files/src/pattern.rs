@@ -23,7 +23,6 @@ enum Scope {
 
 impl NamePattern {
     /// A leading `/` only says that the pattern applies to the whole path.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         let scope = if text.contains('/') { Scope::Path } else { Scope::Name };
         Self { text: text.trim_start_matches('/').into(), scope }

@@ -157,7 +157,6 @@ fn names_dot_file(relative: &str) -> bool {
 }
 
 /// Whether a text is a valid field value (RFC 9110 section 5.5); the configuration must refuse others.
-#[must_use]
 pub fn is_field_value(text: &str) -> bool {
     !text.is_empty()
         && text == text.trim()

@@ -26,24 +26,31 @@ pub struct SecretFile {
 }
 
 /// Why a file is not usable.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SecretFault {
     /// It cannot be read.
+    #[error(fmt = cannot_be_read)]
     Unreadable(io::Error),
     /// It is a directory, a pipe, or similar.
+    #[error("is not a file; {MAKE}")]
     NotAFile,
     /// It is where clients could read it.
+    #[error("lies in `{0}`, which is served: put it where no client finds it")]
     Served(PathBuf),
     /// It is too long.
+    #[error("is longer than {SECRET_FILE_SIZE} bytes; {MAKE}")]
     TooLong,
     /// It is not printable text.
+    #[error("is not printable text in line {line}; {MAKE}")]
     NotText {
         /// The first line that is not, from 1.
         line: usize,
     },
     /// It has no secret.
+    #[error("is empty; {MAKE}")]
     Empty,
     /// A line is too short, so it could be guessed.
+    #[error("has {bytes} bytes in line {line}, less than {SECRET_SIZE_MIN}; {MAKE}")]
     TooShort {
         /// The line, from 1.
         line: usize,
@@ -51,48 +58,23 @@ pub enum SecretFault {
         bytes: usize,
     },
     /// It has too many lines.
+    #[error("has more than {SECRETS_MAX} secrets: take old ones away")]
     TooMany,
     /// A public key in it is not Ed25519.
+    #[error(
+        "has a key that is no public key of Ed25519 in PEM, in line {line}; make one with: \
+         openssl genpkey -algorithm ed25519 -out private.pem; openssl pkey -in private.pem \
+         -pubout"
+    )]
     NotEd25519 {
         /// The line in which it begins, from 1.
         line: usize,
     },
 }
 
-impl fmt::Display for SecretFault {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(error) if error.kind() == io::ErrorKind::NotFound => {
-                write!(formatter, "cannot be read: {error}; {MAKE}")
-            }
-            Self::Unreadable(error) => write!(formatter, "cannot be read: {error}"),
-            Self::NotAFile => write!(formatter, "is not a file; {MAKE}"),
-            Self::Served(root) => {
-                let root = root.display();
-                write!(
-                    formatter,
-                    "lies in `{root}`, which is served: put it where no client finds it"
-                )
-            }
-            Self::TooLong => write!(formatter, "is longer than {SECRET_FILE_SIZE} bytes; {MAKE}"),
-            Self::NotText { line } => {
-                write!(formatter, "is not printable text in line {line}; {MAKE}")
-            }
-            Self::Empty => write!(formatter, "is empty; {MAKE}"),
-            Self::TooShort { line, bytes } => write!(
-                formatter,
-                "has {bytes} bytes in line {line}, less than {SECRET_SIZE_MIN}; {MAKE}"
-            ),
-            Self::TooMany => {
-                write!(formatter, "has more than {SECRETS_MAX} secrets: take old ones away")
-            }
-            Self::NotEd25519 { line } => write!(
-                formatter,
-                "has a key that is no public key of Ed25519 in PEM, in line {line}; make one with: openssl \
-                 genpkey -algorithm ed25519 -out private.pem; openssl pkey -in private.pem -pubout"
-            ),
-        }
-    }
+fn cannot_be_read(error: &io::Error, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(out, "cannot be read: {error}")?;
+    if error.kind() == io::ErrorKind::NotFound { write!(out, "; {MAKE}") } else { Ok(()) }
 }
 
 impl SecretFile {
@@ -145,7 +127,6 @@ impl fmt::Debug for SecretFile {
 }
 
 /// The root that contains a file, whatever path leads there.
-#[must_use]
 pub fn root_around(path: &Path, roots: &[Root]) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;
     let around = |root: &&Root| root.path.canonicalize().is_ok_and(|root| path.starts_with(root));

@@ -49,13 +49,11 @@ impl<'r> Asked<'r> {
         Self { rest: BodyRest::Unread, ..self }
     }
 
-    /// The request.
     #[inline(always)]
     pub(super) fn request(&self) -> &Request<'r> {
         &self.request
     }
 
-    /// The head of the request.
     #[inline(always)]
     pub(super) fn head(&self) -> &'r head::RequestHead<'r, 'r> {
         self.request.head

@@ -41,7 +41,6 @@ impl Begun {
         self.first_ns
     }
 
-    /// Its status.
     pub(super) fn status(&self) -> Status {
         self.status
     }

@@ -68,7 +68,6 @@ impl Notes {
 
     /// Whether notes are of use.
     #[inline]
-    #[must_use]
     pub fn are_wanted(&self) -> bool {
         self.presence == Presence::Line
     }

@@ -130,7 +130,6 @@ impl<'a> Request<'a> {
 
     /// Its name in logs, in error pages and for other servers: `X-Request-Id` of a trusted proxy, or else a
     /// number that no other request has.
-    #[must_use]
     pub fn id(&self) -> Cow<'a, str> {
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:+/=@".contains(byte);
         let told = self.via.and_then(|_| self.field("x-request-id"));
@@ -144,13 +143,11 @@ impl<'a> Request<'a> {
 
     /// The trace to which it belongs: the one that it names, or one of its own if a collector is told of it. Anyone may
     /// name one: it is a name, and grants nothing.
-    #[must_use]
     pub fn trace(&self) -> Option<TraceId> {
         self.parent_of_others().map(|parent| parent.trace)
     }
 
     /// The context of the requests that its answer needs: the trace, with its own span as their parent.
-    #[must_use]
     pub fn parent_of_others(&self) -> Option<TraceParent> {
         let own = self.begin.span();
         let is_sampled = trace::samples(own.0);

@@ -74,7 +74,6 @@ pub struct TrustedProxies {
 
 impl TrustedProxies {
     /// Whether one of them has this address.
-    #[must_use]
     pub fn contain(&self, address: IpAddr) -> bool {
         self.peers.iter().any(|peers| peers.contain(address))
     }

@@ -72,7 +72,6 @@ const _: () = assert!(size_of::<Stream>() <= 16);
 impl Stream {
     /// The request of the client at `peer`, over a connection of this listener. `secured` is what the transport of the
     /// connection agreed on, if it encrypts.
-    #[must_use]
     pub fn new(
         head: KeptHead,
         peer: Peer,
@@ -83,7 +82,6 @@ impl Stream {
     }
 
     /// A request of the client at `peer` that is answered with this refusal. The log shows the first bytes of `seen`.
-    #[must_use]
     pub fn refused(refusal: Refusal, seen: &[u8], peer: Peer) -> Self {
         let seen = seen.get(..limits::LOG_REFUSED_BYTES).unwrap_or(seen).into();
         Self(State::Refused(Box::new(RefusedOpening { status: refusal.status(), peer, seen })))
@@ -100,7 +98,6 @@ impl Stream {
     }
 
     /// The stream of such an opening: [`runtime::service::Service::on_carry`].
-    #[must_use]
     pub fn of_opening(opening: Box<dyn Any>) -> Option<Self> {
         let opening = match opening.downcast() {
             Ok(opening) => return Some(Self(State::New(opening))),

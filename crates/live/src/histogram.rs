@@ -42,7 +42,6 @@ impl LiveHistogram {
     }
 
     /// The time in nanoseconds that this share of all took at most; 0 if there are none. A share is at most 1.
-    #[must_use]
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -88,7 +87,6 @@ impl LiveHistogram {
     }
 
     /// The counts since an earlier moment. If the earlier one is not of the same server, this is the later one.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |most_ns: u64| {
             let found = earlier.buckets.binary_search_by_key(&most_ns, |bucket| bucket.0);

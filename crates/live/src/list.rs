@@ -65,7 +65,6 @@ impl List {
 
     /// The list that has the row of this id, and what the row is; `None` for connections and processes of pages, which
     /// have more to tell.
-    #[must_use]
     pub fn of_id(id: &str) -> Option<(Self, &'static str)> {
         Some(match id.split_once('-')?.0 {
             "r" => (Self::Routes, "route"),
@@ -95,7 +94,6 @@ impl List {
     }
 
     /// The list of this name.
-    #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|list| list.name() == name)
     }

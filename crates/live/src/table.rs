@@ -130,7 +130,6 @@ impl TableRow {
 
 impl Column {
     /// A column.
-    #[must_use]
     pub fn new(key: &str, title: &str, unit: ColumnUnit, counts: ColumnGrowth) -> Self {
         Self { key: key.to_owned(), title: title.to_owned(), unit, counts }
     }

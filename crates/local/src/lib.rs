@@ -33,7 +33,6 @@ pub struct Local {
 
 impl Local {
     /// Without a store.
-    #[must_use]
     pub fn new(channels: Channels) -> Rc<Self> {
         Rc::new(Self { store: RefCell::new(None), channels: RefCell::new(channels) })
     }

@@ -91,7 +91,6 @@ pub struct StoreClient {
 
 impl StoreClient {
     /// The store of this scheduler, whose orders go to this writer.
-    #[must_use]
     pub fn new(store: Rc<TurnStore>, writer: Endpoint, rules: Arc<[DatabaseRequirements]>) -> Self {
         Self {
             store,

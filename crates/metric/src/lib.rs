@@ -163,13 +163,11 @@ macro_rules! read {
 }
 
 /// A size as a number.
-#[must_use]
 pub fn from_size(size: usize) -> u64 {
     size as u64
 }
 
 /// Whole microseconds of what was counted in nanoseconds.
-#[must_use]
 pub fn microseconds(nanoseconds: u64) -> u64 {
     nanoseconds / 1_000
 }

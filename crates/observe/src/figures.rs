@@ -116,7 +116,6 @@ pub struct ShownTimes {
 
 impl Figures {
     /// Subtracts two moments of the same server.
-    #[must_use]
     pub fn between(earlier: &TakenSnapshot, later: &TakenSnapshot) -> Self {
         let (before, now) = (&earlier.snapshot, &later.snapshot);
         let pairs: Vec<Pair<'_>> =

@@ -8,7 +8,6 @@ use crate::figures::{Figures, TakenSnapshot};
 use crate::harmless::{clean_snapshot, harmless_json};
 
 /// The activity between two moments, as text of this width.
-#[must_use]
 pub fn text(mut earlier: TakenSnapshot, mut later: TakenSnapshot, columns: usize) -> String {
     clean_snapshot(&mut earlier.snapshot);
     clean_snapshot(&mut later.snapshot);
@@ -16,7 +15,6 @@ pub fn text(mut earlier: TakenSnapshot, mut later: TakenSnapshot, columns: usize
 }
 
 /// The activity between two moments, as one JSON document.
-#[must_use]
 pub fn json(earlier: &TakenSnapshot, later: &TakenSnapshot) -> String {
     let figures = Figures::between(earlier, later);
     let json = serde_json::to_string(&figures).expect("keys are texts, and numbers are finite");

@@ -68,7 +68,6 @@ pub struct View {
 
 impl View {
     /// The overview, before the first answer.
-    #[must_use]
     pub fn new(colours: Colours) -> Self {
         Self {
             screen: Screen::Overview,

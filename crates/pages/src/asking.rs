@@ -37,7 +37,6 @@ pub struct KeptRequest {
 
 impl KeptRequest {
     /// The head of a request.
-    #[must_use]
     pub fn of(request: &Request<'_>, query: Option<&[u8]>, site: Option<&HostName>) -> Self {
         let fields = request.head.fields.iter();
         Self {
@@ -51,7 +50,6 @@ impl KeptRequest {
     }
 
     /// Only an address, for a client of another protocol.
-    #[must_use]
     pub fn of_address(peer: IpAddr) -> Self {
         let scheme = Scheme::Http;
         let (query, fields) = (Box::default(), Box::default());

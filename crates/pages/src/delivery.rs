@@ -7,7 +7,6 @@ use script::engine::WaitReply;
 
 use crate::fetch::{ExchangeFailure, FetchedAnswer, Got, Number, told};
 
-/// The outcome of a wait.
 pub(super) enum WaitOutcome {
     /// It has ended.
     Now(Delivery),

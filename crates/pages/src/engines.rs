@@ -92,7 +92,6 @@ impl Engines {
         self.at_work = at_work;
     }
 
-    /// The engine of requests.
     pub(super) fn requests(&mut self) -> &mut EngineState {
         &mut self.requests
     }
@@ -112,7 +111,6 @@ impl Engines {
         &self.output
     }
 
-    /// Starts a page.
     pub(super) fn start(&mut self, code: &loaded::Code, host: &mut dyn PageHost) -> Stepped {
         let before = self.usage();
         self.at_work.begin(code.page());

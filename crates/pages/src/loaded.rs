@@ -101,7 +101,6 @@ impl Code {
         Self { page: Arc::clone(page), handler }
     }
 
-    /// Its page.
     pub(super) fn page(&self) -> &Arc<Page> {
         &self.page
     }

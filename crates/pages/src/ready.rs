@@ -212,12 +212,10 @@ impl Ready {
         self.requests.left.contains(&page)
     }
 
-    /// The requests.
     pub(super) fn requests(&mut self) -> &mut Queue {
         &mut self.requests
     }
 
-    /// The processes.
     pub(super) fn processes(&mut self) -> &mut Queue {
         &mut self.processes
     }

@@ -37,7 +37,6 @@ impl StoreRecords {
         self.store.borrow().clone().ok_or_else(|| NO_STORE.to_owned())
     }
 
-    /// The database with this name.
     pub(super) fn database(&self, name: &[u8]) -> Result<Database, String> {
         let store = self.store()?;
         number_of(&store, name)

@@ -14,6 +14,7 @@ use super::ready::{Queue, Ready, ReadyRun, Used};
 use crate::limits::{PROCESS_SHARE_PART, SLICE_PART_THAT_IS_LONG, SLICES_OF_A_TURN};
 
 /// The turns of one scheduler's pages.
+#[derive(Default)]
 pub(super) struct Turn {
     ready: Ready,
     put_off: PutOff,
@@ -27,14 +28,7 @@ pub(super) struct Turn {
 
 impl Turn {
     pub(super) fn new(slice_ns: u64) -> Self {
-        Self {
-            ready: Ready::default(),
-            put_off: PutOff::default(),
-            alarms: Alarms::default(),
-            slice_ns,
-            now_ns: 0,
-            requests_ns: 0,
-        }
+        Self { slice_ns, ..Self::default() }
     }
 
     /// A call passes the time.

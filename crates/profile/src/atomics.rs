@@ -24,7 +24,6 @@ const BEFORE: usize = 16;
 const BEHIND: usize = 4;
 
 /// The samples at atomic instructions in words, if there are many of them, and of several threads.
-#[must_use]
 pub fn atomic_samples<'s>(
     stacks: impl Iterator<Item = (&'s Stack, &'s StackSamples)>,
     names: &SymbolNames,

@@ -28,7 +28,6 @@ pub struct CallFinding {
 }
 
 /// The causes that the calls of so many seconds indicate, those that cost most first.
-#[must_use]
 pub fn call_findings(pairs: &Pairs, seconds: f64) -> Vec<CallFinding> {
     let seen = Seen::of(pairs, seconds);
     let mut found = seen.failures(pairs);
@@ -45,7 +44,6 @@ pub fn call_findings(pairs: &Pairs, seconds: f64) -> Vec<CallFinding> {
 }
 
 /// The same in words alone.
-#[must_use]
 pub fn call_remarks(pairs: &Pairs, seconds: f64) -> Vec<String> {
     call_findings(pairs, seconds).into_iter().map(|finding| finding.text).collect()
 }

@@ -11,7 +11,6 @@ use crate::trace::Pairs;
 use crate::waits::Waits;
 
 /// The table of system calls over this many seconds; with a rate of requests per second, also calls per request.
-#[must_use]
 pub fn call_table(pairs: &Pairs, seconds: f64, requests: Option<f64>, most: usize) -> String {
     let mut rows: Vec<(u64, Waits)> = sums(pairs).into_iter().collect();
     rows.sort_by_key(|(_, waits)| std::cmp::Reverse(waits.count));

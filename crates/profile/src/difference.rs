@@ -8,7 +8,6 @@ use crate::fold::{Folded, Frame};
 use crate::table::rounded;
 
 /// The functions whose own share has changed most, in percentage points; positive means more in the second profile.
-#[must_use]
 pub fn difference_table(before: &Folded, after: &Folded, rows: usize) -> String {
     let [shares_before, shares_after] = [before, after].map(own_shares);
     let mut all: BTreeMap<&Frame, [f64; 2]> = BTreeMap::new();

@@ -22,7 +22,6 @@ const WORTH: f64 = 1.0;
 
 impl Disks {
     /// Reads the counters of whole disks, without partitions; none if the kernel does not show them.
-    #[must_use]
     pub fn read() -> Self {
         let text = of_kernel_file("/proc/diskstats").unwrap_or_default();
         let is_whole = |name: &str| Path::new("/sys/block").join(name).exists();
@@ -30,7 +29,6 @@ impl Disks {
     }
 
     /// A line for each disk that was busy since an earlier reading, so many seconds ago.
-    #[must_use]
     pub fn lines_since(&self, before: &Self, seconds: f64) -> Vec<String> {
         let mut lines = Vec::new();
         for (name, now) in &self.0 {

@@ -13,7 +13,6 @@ use crate::timeline::Timeline;
 
 /// The profile of a program as JSON: each thread with its samples at their times. Folded stacks alone have no times:
 /// then samples follow each other, equal ones together.
-#[must_use]
 pub fn to_firefox(folded: &Folded, title: &str, hertz: u64, timeline: Option<&Timeline>) -> String {
     let reference = ReferenceTimestamp::from_millis_since_unix_epoch(0.0);
     let interval = SamplingInterval::from_hz(hertz.max(1) as f32);

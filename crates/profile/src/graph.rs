@@ -25,7 +25,6 @@ struct Node<'f> {
 const ROW: usize = 18;
 
 /// The flame graph as an HTML page.
-#[must_use]
 pub fn flame_graph(
     folded: &Folded,
     unit: CountUnit,
@@ -44,7 +43,6 @@ pub fn flame_graph(
 
 /// The flame graph of a profile, in which red frames take a larger share than in the profile before, and blue ones a
 /// smaller share.
-#[must_use]
 pub fn difference_graph(before: &Folded, after: &Folded, title: &str) -> String {
     let colours = "red frames take a larger share of the time than before, blue ones a smaller share; \
                    functions that disappeared are only in the table";

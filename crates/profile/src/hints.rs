@@ -292,7 +292,6 @@ const LEAST: f64 = 1.0;
 const LEAST_WORK: f64 = 5.0;
 
 /// The causes that the profile indicates, the strongest first; each once.
-#[must_use]
 pub fn hints(folded: &Folded) -> Vec<Hint> {
     let total = folded.total().max(f64::MIN_POSITIVE);
     let mut found: Vec<Hint> = Vec::new();
@@ -353,7 +352,6 @@ const LATE: [&str; 9] = [
 const LEAST_LATE: f64 = 5.0;
 
 /// The artefacts of a clock without a hardware counter, in one line, if there are many of them.
-#[must_use]
 pub fn clock_artefacts(folded: &Folded) -> Option<String> {
     let is_late = |stack: &[Frame]| {
         let last = stack.last().filter(|frame| frame.mode == Mode::Kernel);
@@ -371,7 +369,6 @@ pub fn clock_artefacts(folded: &Folded) -> Option<String> {
 }
 
 /// The means by which code that programs make at run time gets names, if there is much of it.
-#[must_use]
 pub fn nameless_code(folded: &Folded) -> Option<String> {
     let total = folded.total().max(f64::MIN_POSITIVE);
     let of = |is_sign: &dyn Fn(&Frame) -> bool| share(folded, is_sign) * 100.0 / total;

@@ -80,14 +80,12 @@ pub struct WaitRow {
 }
 
 /// The kind of lock that the innermost function of a stack takes.
-#[must_use]
 pub fn lock_taken_at(stack: &[Frame]) -> &'static str {
     let function = stack.last().map_or("", |frame| &*frame.name);
     OF_PROGRAMS.iter().find(|(part, _)| function.contains(part)).map_or("lock", |(_, kind)| kind)
 }
 
 /// The kind of lock that a stack waits for; `None` if it waits for something else.
-#[must_use]
 pub fn lock_of(stack: &[Frame]) -> Option<&'static str> {
     let mut kernel = stack.iter().rev().filter(|frame| frame.mode == Mode::Kernel);
     kernel.find_map(|frame| {
@@ -96,14 +94,12 @@ pub fn lock_of(stack: &[Frame]) -> Option<&'static str> {
 }
 
 /// Whether a stack belongs to the profiling itself: probes and records have locks of their own.
-#[must_use]
 pub fn is_of_looking(stack: &[Frame]) -> bool {
     let mut kernel = stack.iter().filter(|frame| frame.mode == Mode::Kernel);
     kernel.any(|frame| LOOKING.iter().any(|part| frame.name.contains(part)))
 }
 
 /// The kind of lock by the flags of `lock:contention_begin` (include/trace/events/lock.h).
-#[must_use]
 pub fn kind_of_flags(flags: u64) -> &'static str {
     let has = |bit: u64| flags & bit != 0;
     match flags {
@@ -123,7 +119,6 @@ pub(crate) fn is_way_to_wait(frame: &Frame) -> bool {
 }
 
 /// Rows of waits, sorted by time, then by attempts.
-#[must_use]
 pub fn wait_rows(met: impl IntoIterator<Item = Met>) -> Vec<WaitRow> {
     let mut all: BTreeMap<(String, String), (u64, Waits)> = BTreeMap::new();
     for Met { kind, frames, own, tries, waits } in met {
@@ -147,7 +142,6 @@ pub fn wait_rows(met: impl IntoIterator<Item = Met>) -> Vec<WaitRow> {
 const OF_EVERYBODY: [&str; 6] = ["core::", "<core::", "alloc::", "<alloc::", "rustix::", "libc::"];
 
 /// The innermost function of the program that is not on the way to a wait; without one, the innermost of all.
-#[must_use]
 pub fn place_of(own: &[Frame]) -> String {
     let is_way = |frame: &&Frame| {
         WAYS.iter().any(|part| frame.name.contains(part))
@@ -173,7 +167,6 @@ fn place_in_kernel(own: &[Frame], stack: &[Frame]) -> String {
 const FOR_EVENTS: [&str; 5] = ["epoll_", "poll", "ppoll", "select", "accept"];
 
 /// The rows as a table; waits for events are the last ones, however long they are.
-#[must_use]
 pub fn wait_table(rows: &[WaitRow], most: usize) -> String {
     let is_event = |row: &WaitRow| FOR_EVENTS.iter().any(|begin| row.kind.starts_with(begin));
     let mut rows = rows.to_vec();
@@ -182,7 +175,6 @@ pub fn wait_table(rows: &[WaitRow], most: usize) -> String {
 }
 
 /// The rows as a table of locks: how often each was taken, and how often that had to wait.
-#[must_use]
 pub fn lock_table(rows: &[WaitRow], most: usize) -> String {
     let heads = ["tries", "collisions", "of tries"];
     table(rows, most, "lock", heads, |row| {

@@ -29,7 +29,6 @@ const FIELDS: usize = 8;
 
 impl CpuActivity {
     /// Reads the counters.
-    #[must_use]
     pub fn read() -> Self {
         Self::of(&of_kernel_file("/proc/stat").unwrap_or_default())
     }
@@ -45,7 +44,6 @@ impl CpuActivity {
     }
 
     /// A line for each CPU: what it did since an earlier reading.
-    #[must_use]
     pub fn lines_since(&self, before: &Self) -> Vec<String> {
         let line = |(cpu, now): (&u32, &Vec<u64>)| {
             let then = before.0.get(cpu);
@@ -81,7 +79,6 @@ const WAITS: [&str; 10] = [
 ];
 
 /// Whether a stack is that of a CPU that does nothing.
-#[must_use]
 pub fn is_idle_cpu(stack: &[Frame]) -> bool {
     let last = stack.last().filter(|frame| frame.mode == Mode::Kernel);
     last.is_some_and(|frame| WAITS.iter().any(|begin| frame.name.starts_with(begin)))
@@ -101,7 +98,6 @@ const SOFTIRQS: [&str; 9] = [
 ];
 
 /// The share of samples in softirqs, by handler, in one line; `None` if there is none.
-#[must_use]
 pub fn softirqs(folded: &Folded) -> Option<String> {
     let total = folded.total().max(f64::MIN_POSITIVE);
     let mut found: Vec<(&str, f64)> = Vec::new();

@@ -28,7 +28,6 @@ const SHORT_MS: u64 = 500;
 
 impl MemoryLook {
     /// Reads it, so many milliseconds after the begin.
-    #[must_use]
     pub fn of(scope: Scope, at_ms: u64) -> Self {
         let mut look = Self { at_ms, ..Self::default() };
         for process in scope.processes().unwrap_or_default() {
@@ -67,7 +66,6 @@ impl MemoryLooks {
     }
 
     /// A line for each look after the first one, or for each of several so that there are about so many lines.
-    #[must_use]
     pub fn table(&self, most: usize) -> String {
         let mut text = format!(
             "{:>10}{:>14}{:>16}{:>16}{:>16}{:>12}\n",
@@ -94,7 +92,6 @@ impl MemoryLooks {
     }
 
     /// The findings: memory that grows in every part of the time, and mappings near the kernel's limit.
-    #[must_use]
     pub fn remarks(&self, mappings_max: Option<u64>) -> Vec<String> {
         let mut remarks = Vec::new();
         let (Some(first), Some(last)) = (self.0.first(), self.0.last()) else { return remarks };

@@ -68,7 +68,6 @@ fn bytes_of(stack: &Stack) -> usize {
 
 impl Ring {
     /// An empty one, for the samples of so many nanoseconds within so many bytes.
-    #[must_use]
     pub fn new(span_ns: u64, bytes_max: usize) -> Self {
         let (samples, stacks) = (VecDeque::new(), BTreeMap::new());
         Self { span_ns, bytes_max, bytes: 0, samples, stacks }

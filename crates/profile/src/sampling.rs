@@ -186,7 +186,6 @@ impl TakenSamples {
 }
 
 /// Why a program cannot be sampled, and what allows it.
-#[must_use]
 pub fn refusal(error: &io::Error) -> String {
     format!(
         "the kernel refuses perf events ({error}): sysctl kernel.perf_event_paranoid=2, or CAP_PERFMON, \

@@ -39,7 +39,6 @@ const OPERATION: u64 = 0x7f;
 const OWNER: u32 = 0x3fff_ffff;
 
 /// The frames of threads that sleep.
-#[must_use]
 pub fn sleepers(states: &[&ThreadState]) -> Vec<Sleeper> {
     let mut unwinding = Unwinding::default();
     let mut numbers: BTreeMap<u32, BTreeMap<u32, u32>> = BTreeMap::new();
@@ -125,7 +124,6 @@ fn numbers_in(states: &[&ThreadState], process: u32) -> BTreeMap<u32, u32> {
 }
 
 /// Groups of threads that wait for each other in a circle, each followed by the one for which it waits.
-#[must_use]
 pub fn deadlocks(sleepers: &[Sleeper]) -> Vec<Vec<u32>> {
     let waits: BTreeMap<u32, u32> =
         sleepers.iter().filter_map(|one| Some((one.state.thread, one.holder?))).collect();

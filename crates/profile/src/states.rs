@@ -51,7 +51,6 @@ pub(crate) struct CallState {
 
 impl States {
     /// The states now; none of the whole machine.
-    #[must_use]
     pub fn look(scope: Scope) -> Self {
         let mut threads = BTreeMap::new();
         for process in scope.processes().unwrap_or_default() {

@@ -43,7 +43,6 @@ struct ProgramNames {
 impl SymbolNames {
     /// Finds the names for these stacks; debug files of stripped programs are searched in these directories and the
     /// usual ones. Their processes must still run. A remark tells which names the kernel hides.
-    #[must_use]
     pub fn find<'s>(
         stacks: impl Iterator<Item = &'s Stack> + Clone,
         debug_files: &[PathBuf],
@@ -54,7 +53,6 @@ impl SymbolNames {
     }
 
     /// The same; processes that have ended are named by what was seen of them.
-    #[must_use]
     pub fn find_of<'s>(
         stacks: impl Iterator<Item = &'s Stack> + Clone,
         debug_files: &[PathBuf],
@@ -65,7 +63,6 @@ impl SymbolNames {
     }
 
     /// The same, with the names of the kernel's functions from a list that was opened before.
-    #[must_use]
     pub fn find_by<'s>(
         stacks: impl Iterator<Item = &'s Stack> + Clone,
         kernel_names: Option<&KernelNames>,
@@ -260,7 +257,6 @@ fn made_by(caller: &str) -> &'static str {
 
 /// The names of the functions at addresses of this process, each with those that the compiler inlined into it,
 /// innermost first; `None` where none is found, such as in code that was made as the program ran.
-#[must_use]
 pub fn names_in_this_process(addresses: &[u64]) -> Vec<Option<String>> {
     let found = names_of_program(&Symbolizer::new(), std::process::id(), addresses);
     let name = |frames: &Vec<Frame>| {

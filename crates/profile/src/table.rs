@@ -44,7 +44,6 @@ pub(crate) fn rounded(count: f64) -> f64 {
 
 /// A table with this many rows: for each frame the share in which it was the innermost one, and the share in which it
 /// was anywhere in the stack.
-#[must_use]
 pub fn table(folded: &Folded, unit: CountUnit, rows: usize) -> String {
     let total = folded.total().max(f64::MIN_POSITIVE);
     let (mut own, mut all): (BTreeMap<&Frame, f64>, BTreeMap<&Frame, f64>) = Default::default();

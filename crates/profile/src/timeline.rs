@@ -30,7 +30,6 @@ pub(crate) struct ThreadLine {
     pub(crate) samples: Vec<TimedSample>,
 }
 
-/// A sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TimedSample {
     pub(crate) time_ns: u64,
@@ -45,7 +44,6 @@ const HEIGHT: f64 = 20.0;
 
 impl Timeline {
     /// The timeline of samples.
-    #[must_use]
     pub fn of(taken: &TakenSamples, names: &SymbolNames) -> Self {
         let mut threads: BTreeMap<(u32, u32), Vec<TimedSample>> = BTreeMap::new();
         let mut stacks = Vec::new();

@@ -17,7 +17,6 @@ pub(crate) const UNKNOWN: &str = "[unknown]";
 /// The label of code that the program made as it ran, and for which it has left no map.
 pub(crate) const MADE: &str = "[code made at run time]";
 
-/// The files of a process.
 #[derive(Debug)]
 pub(crate) struct ProcessFiles {
     process: u32,

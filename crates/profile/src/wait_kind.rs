@@ -69,7 +69,6 @@ const IDLE_PART: f64 = 0.9;
 const IDLE_MEAN_NS: f64 = 50e6;
 
 /// The reason why a stack waits: the system call and the cause, or the kernel function outside of a system call.
-#[must_use]
 pub fn wait_of(stack: &[Frame]) -> String {
     let call = |frame: &'_ Frame| {
         let call = frame.name.split_once("_sys_").map(|(_, call)| call);
@@ -80,7 +79,6 @@ pub fn wait_of(stack: &[Frame]) -> String {
 }
 
 /// The same of a thread whose system call is known.
-#[must_use]
 pub fn wait_in(call: Option<&str>, stack: &[Frame]) -> String {
     let kernel = || stack.iter().filter(|frame| frame.mode == Mode::Kernel);
     let is_of = |part: &str| kernel().any(|frame| frame.name.contains(part));
@@ -98,14 +96,12 @@ pub fn wait_in(call: Option<&str>, stack: &[Frame]) -> String {
 }
 
 /// Whether a stack takes a lock of the program.
-#[must_use]
 pub fn takes_lock(stack: &[Frame]) -> bool {
     let takes = |frame: &Frame| LOCKS.iter().any(|part| frame.name.contains(part));
     stack.iter().any(|frame| frame.mode == Mode::User && takes(frame))
 }
 
 /// Whether a thread only waits for work at this place, of all its time in nanoseconds.
-#[must_use]
 pub fn is_idle(met: &Met, all_ns: f64) -> bool {
     let Waits { count, time_ns } = met.waits;
     let mean_ns = time_ns as f64 / count.max(1) as f64;
@@ -134,7 +130,6 @@ const SCHEDULERS: [(&str, &str); 3] = [
 ];
 
 /// The view that shows the waits of a language that runs its own tasks, if these are stacks of one.
-#[must_use]
 pub fn waits_of_tasks(waits: &[Met]) -> Option<String> {
     let has = |begin: &str| {
         let is_it = |frame: &Frame| frame.name.starts_with(begin);
@@ -144,7 +139,6 @@ pub fn waits_of_tasks(waits: &[Met]) -> Option<String> {
 }
 
 /// The waits of idle threads in words: `7 threads in futex (worker)`, at most so many places.
-#[must_use]
 pub fn idle_in_words(idle: Vec<Met>, most: usize) -> Option<String> {
     let threads = idle.len();
     // Each thread is one of its place.

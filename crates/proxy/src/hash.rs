@@ -3,7 +3,6 @@
 //! Owns the function: FNV-1a with 64 bits, and a finaliser, because FNV's high bits change little with the last byte.
 
 /// The hash of some bytes. It spreads values over servers and protects nothing.
-#[must_use]
 pub fn hash(bytes: &[u8]) -> u64 {
     let of_bytes = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

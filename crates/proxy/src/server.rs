@@ -27,7 +27,6 @@ pub enum Checks {
     None,
 }
 
-/// A server.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) rules: ServerRules,

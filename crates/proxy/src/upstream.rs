@@ -62,7 +62,6 @@ pub struct Upstream<W> {
 
 impl<W: Copy + Eq> Upstream<W> {
     /// All servers are up, and no request is open.
-    #[must_use]
     pub fn new(rules: UpstreamRules, seed: u64, now_ns: u64) -> Self {
         let servers = rules.servers.iter().take(SERVERS).map(|one| Server::new(*one, now_ns));
         let servers = servers.collect();

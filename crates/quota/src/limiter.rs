@@ -81,7 +81,6 @@ impl State {
 
 impl Limiter {
     /// No limits yet; room for this many keys, on one of so many schedulers, which all have the same seed.
-    #[must_use]
     pub fn new(keys: usize, schedulers: usize, seed: u64) -> Self {
         Self {
             limits: Arc::from([]),

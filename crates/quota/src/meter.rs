@@ -54,7 +54,6 @@ impl Uses {
 
 impl Meter {
     /// Room for this many keys, on one of so many schedulers.
-    #[must_use]
     pub fn new(keys: usize, schedulers: usize) -> Self {
         let telling = if schedulers > 1 { Telling::Others } else { Telling::Nobody };
         Self { table: KeyTable::new(keys), news: Uses::default(), telling }

@@ -47,7 +47,6 @@ impl Entry {
 
 impl KeyTable {
     /// Room for this many keys, rounded up to whole lines. The kernel gives the memory when it is used.
-    #[must_use]
     pub fn new(keys: usize) -> Self {
         Self { lines: vec![Line::default(); lines_for(keys)], replaced: 0 }
     }

@@ -43,7 +43,6 @@ pub struct RespCounts {
 #[repr(align(128))]
 struct Counters([AtomicU64; COUNTERS]);
 
-/// The counters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Counter {
     Connections,
@@ -58,14 +57,12 @@ const COUNTERS: usize = Counter::Rests as usize + 1;
 
 impl RespCounts {
     /// Counters for that many schedulers; the handle of the first.
-    #[must_use]
     pub fn new(schedulers: usize) -> Self {
         let all = (0..schedulers.max(1)).map(|_| Counters::default()).collect();
         Self { all, here: 0, start_ns: monotonic_ns() }
     }
 
     /// The handle of another scheduler.
-    #[must_use]
     pub fn at(&self, scheduler: Endpoint) -> Self {
         Self { here: usize::from(scheduler.0), ..self.clone() }
     }

@@ -37,7 +37,6 @@ pub struct CivilDate {
 
 /// The Gregorian date of a day since 1970 (the era arithmetic of Howard Hinnant's "chrono-Compatible Low-Level
 /// Date Algorithms").
-#[must_use]
 pub fn civil_date(days: u64) -> CivilDate {
     let shifted = days + 719_468;
     let era = shifted / 146_097;

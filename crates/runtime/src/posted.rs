@@ -34,7 +34,6 @@ impl Posted {
         NonZeroU8::new(number).map(PostNumber)
     }
 
-    /// The string with this number.
     #[inline]
     pub(crate) fn string(&self, PostNumber(number): PostNumber) -> &Rc<[u8]> {
         &self.strings[usize::from(number.get()) - 1]

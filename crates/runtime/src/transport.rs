@@ -171,7 +171,7 @@ pub enum Violation {
 }
 
 /// Why the certificate of a peer is not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CertificateFault {
     /// It sent none.
     Missing,

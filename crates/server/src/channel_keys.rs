@@ -2,7 +2,6 @@
 //!
 //! Owns what a client with a key or a token may do. Reads the key files, on the main thread.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,19 +45,13 @@ impl AdminKeys {
 }
 
 /// A key file that cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the {} `{path}` of {} {fault}", .place.0, .place.1)]
 pub struct KeysError {
     /// The configuration key that names the file, and its section.
     place: (&'static str, &'static str),
     path: PathBuf,
     fault: SecretFault,
-}
-
-impl fmt::Display for KeysError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (key, section) = self.place;
-        write!(out, "the {key} `{}` of {section} {}", self.path.display(), self.fault)
-    }
 }
 
 impl ChannelKeys {

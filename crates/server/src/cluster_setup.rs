@@ -2,7 +2,6 @@
 //!
 //! Owns the reading of those files, on the main thread. Never connects.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,9 +26,10 @@ pub struct ClusterSetup {
 }
 
 /// A file of the cluster that cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ClusterSetupError {
     /// A file of credentials.
+    #[error("`{key}` in [cluster]: the file `{path}` {fault}")]
     Secret {
         /// The key that names it.
         key: &'static str,
@@ -39,6 +39,7 @@ pub enum ClusterSetupError {
         fault: SecretFault,
     },
     /// The seed of an nkey.
+    #[error("`nkey_file` in [cluster]: `{path}`: {problem}")]
     Seed {
         /// The path of its file.
         path: PathBuf,
@@ -46,27 +47,12 @@ pub enum ClusterSetupError {
         problem: SeedProblem,
     },
     /// The authorities.
+    #[error("`ca` in [cluster]: {0}")]
     Authorities(PemError),
     /// The settings of TLS.
+    #[error("[cluster]: {0}")]
     Refused(ConnectorError),
 }
-
-impl fmt::Display for ClusterSetupError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Secret { key, path, fault } => {
-                write!(out, "`{key}` in [cluster]: the file `{}` {fault}", path.display())
-            }
-            Self::Seed { path, problem } => {
-                write!(out, "`nkey_file` in [cluster]: `{}`: {problem}", path.display())
-            }
-            Self::Authorities(error) => write!(out, "`ca` in [cluster]: {error}"),
-            Self::Refused(error) => write!(out, "[cluster]: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for ClusterSetupError {}
 
 impl ClusterSetup {
     /// The setup of a configuration. `None`: it has no cluster.
@@ -96,19 +82,16 @@ impl ClusterSetup {
     }
 
     /// The setup of a plan without certificates.
-    #[must_use]
     pub fn of_plan(plan: ClusterPlan) -> Self {
         Self { plan: Arc::new(plan), connector: None, warnings: Vec::new() }
     }
 
     /// The plan, which all links of a node share.
-    #[must_use]
     pub fn plan(&self) -> &Arc<ClusterPlan> {
         &self.plan
     }
 
     /// The certificates that servers prove themselves with, if connections are encrypted.
-    #[must_use]
     pub fn connector(&self) -> Option<&Connector> {
         self.connector.as_ref()
     }

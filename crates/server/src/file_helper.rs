@@ -9,9 +9,9 @@ use files::absence::FileFailure;
 use files::disk::Disk;
 use files::job::{LookupResult, PathContent};
 use runtime::helper::{HelperHandler, Onward, send_patiently};
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 
-use crate::message::{FoundFile, LookUp, Message, ToFileHelper, ToScheduler, WarmFor};
+use crate::message::{FoundFile, LookUp, Mailbox, Message, ToFileHelper, ToScheduler, WarmFor};
 use crate::site_data::SiteData;
 
 /// One file helper.
@@ -69,12 +69,7 @@ impl Default for FileHelper {
 }
 
 impl HelperHandler<Message> for FileHelper {
-    fn on_message(
-        &mut self,
-        from: Endpoint,
-        message: Message,
-        mailbox: &mut Mailbox<Message>,
-    ) -> Onward {
+    fn on_message(&mut self, from: Endpoint, message: Message, mailbox: &mut Mailbox) -> Onward {
         let Some(answer) = self.answer(message) else { return Onward::Wait };
         // If it is given back there is no receiver: a request that waits for it reaches its answer deadline.
         let _nobody_turns = send_patiently(mailbox, from, answer);

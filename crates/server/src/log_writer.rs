@@ -13,12 +13,12 @@ use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use runtime::helper::{HelperHandler, Onward};
 use runtime::limits::COMPLAINT_INTERVAL_NS;
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 use sys::clock::monotonic_ns;
 use sys::log_file::LogFile;
 
 use crate::limits::{LOG_END_MAX, LOG_END_WAIT, LOG_ROOM_WAIT, LOG_WAITING_BYTES};
-use crate::message::{LogReport, Message, ToControl, ToLogWriter};
+use crate::message::{LogReport, Mailbox, Message, ToControl, ToLogWriter};
 
 /// Where lines are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -229,12 +229,7 @@ impl LogTarget {
 }
 
 impl HelperHandler<Message> for LogWriter {
-    fn on_message(
-        &mut self,
-        from: Endpoint,
-        message: Message,
-        mailbox: &mut Mailbox<Message>,
-    ) -> Onward {
+    fn on_message(&mut self, from: Endpoint, message: Message, mailbox: &mut Mailbox) -> Onward {
         let Message::LogWriter(message) = message else { return Onward::Wait };
         match message {
             ToLogWriter::Lines(lines, count) => self.take(lines, count),
@@ -251,7 +246,7 @@ impl HelperHandler<Message> for LogWriter {
         Onward::Wait
     }
 
-    fn on_rest(&mut self, _: &mut Mailbox<Message>) -> Option<Duration> {
+    fn on_rest(&mut self, _: &mut Mailbox) -> Option<Duration> {
         if self.waiting.is_empty() {
             return None;
         }

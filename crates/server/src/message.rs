@@ -39,6 +39,11 @@ use crate::upstream_report::{UpstreamOrder, UpstreamReport};
 
 pub use local::{OrderedBy, StoreOrders, Stored, ToStoreWriter};
 
+pub(crate) type AnswerContext<'a> = http::AnswerContext<'a, Message>;
+pub(crate) type Context<'a> = runtime::service::Context<'a, Message>;
+pub(crate) type Mailbox = runtime::mailbox::Mailbox<Message>;
+pub(crate) type ServiceContext<'a> = runtime::service::ServiceContext<'a, Message>;
+
 /// Messages, one type for each kind of receiver.
 #[derive(Debug)]
 pub enum Message {

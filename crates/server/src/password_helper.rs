@@ -4,19 +4,14 @@
 //! and neither schedulers nor lookups of files.
 
 use runtime::helper::{HelperHandler, Onward, send_patiently};
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 
-use crate::message::{Message, ToScheduler};
+use crate::message::{Mailbox, Message, ToScheduler};
 
 pub(crate) struct PasswordHelper;
 
 impl HelperHandler<Message> for PasswordHelper {
-    fn on_message(
-        &mut self,
-        from: Endpoint,
-        message: Message,
-        mailbox: &mut Mailbox<Message>,
-    ) -> Onward {
+    fn on_message(&mut self, from: Endpoint, message: Message, mailbox: &mut Mailbox) -> Onward {
         let Message::PasswordHelper(check) = message else { return Onward::Wait };
         let answer = ToScheduler::Password(check.carry_out());
         // If there is no receiver, a request that waits for it reaches its answer deadline.

@@ -12,14 +12,14 @@ use live::Profile;
 use profile::{Counted, KernelNames, Ring, Sampling, SymbolNames, refusal};
 use runtime::clock::nanoseconds;
 use runtime::helper::{HelperHandler, Onward, send_patiently};
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 use sys::clock::monotonic_ns;
 
 use crate::limits::{
     PROFILE_CUT_BYTES, PROFILE_CUT_HALF, PROFILE_CUTS, PROFILE_NOW_HERTZ, PROFILE_READ,
     PROFILE_RING_BYTES, PROFILE_RING_HERTZ, PROFILE_SEARCH,
 };
-use crate::message::{Message, ToControl};
+use crate::message::{Mailbox, Message, ToControl};
 use crate::profile_order::{NoProfile, ProfileAsk, ProfileCut, ProfileWish, Profiled, ToProfiler};
 
 /// A second, in nanoseconds.
@@ -180,7 +180,7 @@ impl ProfileHelper {
     }
 
     /// Ends the sampling that somebody waits for, when its time is over.
-    fn end_if_due(&mut self, now_ns: u64, mailbox: &mut Mailbox<Message>) {
+    fn end_if_due(&mut self, now_ns: u64, mailbox: &mut Mailbox) {
         let Some(waiting) = self.waiting.take_if(|waiting| now_ns >= waiting.until_ns) else {
             return;
         };
@@ -214,23 +214,14 @@ impl Minute {
     }
 }
 
-fn send(
-    mailbox: &mut Mailbox<Message>,
-    to: Endpoint,
-    (number, answer): (u64, Result<Profile, NoProfile>),
-) {
+fn send(mailbox: &mut Mailbox, to: Endpoint, (number, answer): (u64, Result<Profile, NoProfile>)) {
     let profiled = ToControl::Profiled(Box::new(Profiled { number, answer }));
     // If there is no receiver, nobody waits any more.
     let _nobody_turns = send_patiently(mailbox, to, profiled.into());
 }
 
 impl HelperHandler<Message> for ProfileHelper {
-    fn on_message(
-        &mut self,
-        from: Endpoint,
-        message: Message,
-        mailbox: &mut Mailbox<Message>,
-    ) -> Onward {
+    fn on_message(&mut self, from: Endpoint, message: Message, mailbox: &mut Mailbox) -> Onward {
         match message {
             Message::Profiler(ToProfiler::Ask(ask)) => {
                 if let Some(answer) = self.answer(ask, from) {
@@ -243,7 +234,7 @@ impl HelperHandler<Message> for ProfileHelper {
         Onward::Wait
     }
 
-    fn on_rest(&mut self, mailbox: &mut Mailbox<Message>) -> Option<Duration> {
+    fn on_rest(&mut self, mailbox: &mut Mailbox) -> Option<Duration> {
         let now_ns = monotonic_ns();
         if let Some(recording) = &mut self.continuous {
             recording.read(now_ns);

@@ -2,8 +2,6 @@
 //!
 //! Owns the shapes, and the words of a profile that cannot be had. Samples nothing.
 
-use std::fmt;
-
 use live::Profile;
 
 use crate::limits::{PROFILE_CUTS, PROFILE_SECONDS_MAX};
@@ -58,35 +56,24 @@ pub struct Profiled {
 }
 
 /// Why there is no profile.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoProfile {
     /// The server keeps no samples.
+    #[error(
+        "this server keeps no samples: start it with --profile-ring 15m; its log says if the \
+         kernel refused that"
+    )]
     NoRing,
     /// No profile of this event is kept.
+    #[error(
+        "there is no profile of this event: the last {PROFILE_CUTS} minutes around slow events \
+         are kept; `velodrome ctl events` shows which have one"
+    )]
     NoEvent,
     /// The server is sampled for somebody else.
+    #[error("the server is being sampled for somebody else: try again in {PROFILE_SECONDS_MAX} s")]
     Busy,
     /// The kernel does not allow it: in words, with the mend.
+    #[error("{0}")]
     Refused(String),
-}
-
-impl fmt::Display for NoProfile {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoRing => out.write_str(
-                "this server keeps no samples: start it with --profile-ring 15m; its log says if the kernel \
-                 refused that",
-            ),
-            Self::NoEvent => write!(
-                out,
-                "there is no profile of this event: the last {PROFILE_CUTS} minutes around slow events are \
-                 kept; `velodrome ctl events` shows which have one",
-            ),
-            Self::Busy => write!(
-                out,
-                "the server is being sampled for somebody else: try again in {PROFILE_SECONDS_MAX} s"
-            ),
-            Self::Refused(why) => out.write_str(why),
-        }
-    }
 }

@@ -17,7 +17,6 @@ use wire::json;
 pub type RecordFields<'r> = BTreeMap<Cow<'r, str>, &'r RawValue>;
 
 /// Formats a record without its value, which is too long for a list.
-#[must_use]
 pub(crate) fn to_json_without_value(key: &[u8], record: &Record<'_>) -> String {
     let mut text = "{".to_owned();
     put_bytes("key", key, &mut text);
@@ -27,7 +26,6 @@ pub(crate) fn to_json_without_value(key: &[u8], record: &Record<'_>) -> String {
 }
 
 /// Formats a record.
-#[must_use]
 pub fn to_json(key: &[u8], entry: &Record<'_>) -> String {
     let mut text = "{".to_owned();
     put_bytes("key", key, &mut text);

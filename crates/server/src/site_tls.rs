@@ -5,7 +5,6 @@
 //! block. Knows no connection.
 
 use ahash::HashSet;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use config::{
@@ -110,33 +109,24 @@ struct Kept {
 }
 
 /// Why listeners cannot encrypt.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("`tls` of the listener {listener}: {why}")]
 pub struct TlsError {
     listener: String,
     why: Why,
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 enum Why {
+    #[error("{0}")]
     Identity(IdentityError),
+    #[error("{0}")]
     SelfSigned(SelfSignedError),
+    #[error("`client_ca`: {0}")]
     Authorities(PemError),
+    #[error("{0}")]
     Acceptor(AcceptorError),
 }
-
-impl fmt::Display for TlsError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "`tls` of the listener {}: ", self.listener)?;
-        match &self.why {
-            Why::Identity(error) => error.fmt(formatter),
-            Why::SelfSigned(error) => error.fmt(formatter),
-            Why::Authorities(error) => write!(formatter, "`client_ca`: {error}"),
-            Why::Acceptor(error) => error.fmt(formatter),
-        }
-    }
-}
-
-impl std::error::Error for TlsError {}
 
 impl SiteTls {
     /// Reads the certificates of all listeners. What outlives a reload is taken from the one before.

@@ -6,14 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ahash::HashMap;
 use runtime::helper::send_patiently;
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 use store::{
     PromoteRefused, ReplicationEvent, ReplicationMoment, ReplicationNews, Replicator, StoreFailure,
     StoreRole, Writer,
 };
 
 use crate::events::{Kind, Trouble};
-use crate::message::{Message, OrderedBy, StoreOrders, StorePost, ToScheduler};
+use crate::message::{Mailbox, OrderedBy, StoreOrders, StorePost, ToScheduler};
 use crate::store_writer_stats::StoreWriterStats;
 
 /// The node, and the orders that it has.
@@ -76,7 +76,7 @@ impl StoreNode {
     pub(crate) fn turn(
         &mut self,
         writer: &mut Writer,
-        mailbox: &mut Mailbox<Message>,
+        mailbox: &mut Mailbox,
         now: ReplicationMoment,
     ) -> Result<u64, StoreFailure> {
         // A panic is a defect of the store. Nobody is told that a change was made that was not.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use config::{StoreSettings, StoreSync};
 use runtime::diagnostic::{self, Level};
 use runtime::helper::{HelperHandler, Onward, send_patiently};
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 use store::limits::EXPIRED_LOOK;
 use store::{
     Executed, MadeCheckpoint, Order, ReplicationMoment, ReplicationNews, Store, StoreFailure,
@@ -21,7 +21,7 @@ use crate::events::{Kind, Trouble};
 use crate::limits::{
     STORE_CHECKPOINT_LOOK, STORE_COMMIT_SIZE, STORE_SLOW_CHECKPOINT, STORE_SLOW_COMMIT,
 };
-use crate::message::{Message, StoreOrders, ToControl, ToScheduler, ToStoreWriter};
+use crate::message::{Mailbox, Message, StoreOrders, ToControl, ToScheduler, ToStoreWriter};
 use crate::store_node::StoreNode;
 use crate::store_readers::StoreReaders;
 use crate::store_writer_stats::{StoreWriterStats, Telling};
@@ -103,7 +103,7 @@ impl StoreWriter {
     }
 
     /// Executes all waiting orders and sends the results.
-    fn execute(&mut self, mailbox: &mut Mailbox<Message>) {
+    fn execute(&mut self, mailbox: &mut Mailbox) {
         if self.waiting.is_empty() {
             return;
         }
@@ -151,7 +151,7 @@ impl StoreWriter {
     }
 
     /// Lets the node do what is due. Returns the time until something else is due.
-    fn turn_node(&mut self, mailbox: &mut Mailbox<Message>) -> Option<Duration> {
+    fn turn_node(&mut self, mailbox: &mut Mailbox) -> Option<Duration> {
         let moment = self.moment();
         let node = self.node.as_mut()?;
         let (before, began) = (self.writer.last_commit(), now());
@@ -180,7 +180,7 @@ impl StoreWriter {
     }
 
     /// Makes the store the leader, and tells the control scheduler.
-    fn promote(&mut self, mailbox: &mut Mailbox<Message>) {
+    fn promote(&mut self, mailbox: &mut Mailbox) {
         let moment = self.moment();
         let promoted = match &mut self.node {
             Some(node) => node.promote(&mut self.writer, moment),
@@ -199,7 +199,7 @@ impl StoreWriter {
     }
 
     /// Notifies the schedulers that wait for a commit. It may be another program's, such as an import.
-    fn tell_commit(&mut self, mailbox: &mut Mailbox<Message>) {
+    fn tell_commit(&mut self, mailbox: &mut Mailbox) {
         if self.curious.is_empty() {
             return;
         }
@@ -285,7 +285,7 @@ impl StoreWriter {
     }
 
     /// Tells the control scheduler what was slow.
-    fn tell_slow(&mut self, mailbox: &mut Mailbox<Message>) {
+    fn tell_slow(&mut self, mailbox: &mut Mailbox) {
         for trouble in self.slow.drain(..) {
             // Without room, or without a control scheduler, nobody looks.
             let _nobody_looks =
@@ -295,7 +295,7 @@ impl StoreWriter {
 
     /// Tells the control scheduler the numbers, if there is news and the last were not told just now. Returns the time
     /// until then.
-    fn tell_numbers(&mut self, mailbox: &mut Mailbox<Message>) -> Option<Duration> {
+    fn tell_numbers(&mut self, mailbox: &mut Mailbox) -> Option<Duration> {
         let (news, rest) = self.telling.due(self.stats, now());
         if let Some(stats) = news {
             let message = ToControl::StoreWriter(Box::new(stats));
@@ -320,12 +320,7 @@ impl StoreWriter {
 }
 
 impl HelperHandler<Message> for StoreWriter {
-    fn on_message(
-        &mut self,
-        from: Endpoint,
-        message: Message,
-        mailbox: &mut Mailbox<Message>,
-    ) -> Onward {
+    fn on_message(&mut self, from: Endpoint, message: Message, mailbox: &mut Mailbox) -> Onward {
         match message {
             Message::StoreWriter(ToStoreWriter::Orders(orders)) => {
                 self.waiting_bytes += orders.orders.iter().map(Order::size).sum::<usize>();
@@ -356,7 +351,7 @@ impl HelperHandler<Message> for StoreWriter {
         Onward::Wait
     }
 
-    fn on_rest(&mut self, mailbox: &mut Mailbox<Message>) -> Option<Duration> {
+    fn on_rest(&mut self, mailbox: &mut Mailbox) -> Option<Duration> {
         self.execute(mailbox);
         let until_node = self.turn_node(mailbox);
         let rest = self.tend().min(until_node.unwrap_or(Duration::MAX));

@@ -41,7 +41,6 @@ pub enum Parting {
 
 impl Companions {
     /// None so far. From now on this process waits for signals that would end it.
-    #[must_use]
     pub fn new() -> Self {
         let told: SignalSet = [Signal::Interrupt, Signal::Terminate].into_iter().collect();
         signal::block(&told);

@@ -2,7 +2,6 @@
 //!
 //! Owns the settings of TLS that the schedulers begin with. Reads the files, on the main thread.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use config::{UpstreamTls, UpstreamVersion};
@@ -29,34 +28,25 @@ pub struct UpstreamConnectors {
 }
 
 /// A file of an upstream that cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("[[upstream]] `{upstream}`: {why}")]
 pub struct UpstreamTlsError {
     /// The name of the upstream.
     upstream: String,
     why: Why,
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 enum Why {
+    #[error("`ca`: {0}")]
     Authorities(PemError),
+    #[error("`certificate` and `key`: {0}")]
     Identity(IdentityError),
+    #[error("the key `{0}` {1}")]
     Key(PathBuf, SecretFault),
+    #[error("{0}")]
     Refused(ConnectorError),
 }
-
-impl fmt::Display for UpstreamTlsError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "[[upstream]] `{}`: ", self.upstream)?;
-        match &self.why {
-            Why::Authorities(error) => write!(formatter, "`ca`: {error}"),
-            Why::Identity(error) => write!(formatter, "`certificate` and `key`: {error}"),
-            Why::Key(path, fault) => write!(formatter, "the key `{}` {fault}", path.display()),
-            Why::Refused(error) => error.fmt(formatter),
-        }
-    }
-}
-
-impl std::error::Error for UpstreamTlsError {}
 
 impl UpstreamConnectors {
     /// Reads the files of all upstreams.

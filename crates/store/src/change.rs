@@ -142,7 +142,6 @@ pub enum DatabaseChange {
 
 impl DatabaseChange {
     /// Writes a value unconditionally.
-    #[must_use]
     pub fn put(key: &[u8], value: Value) -> Self {
         Self::Put {
             key: key.into(),

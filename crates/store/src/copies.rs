@@ -10,11 +10,11 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 
-use heed::{CompactionOption, Env, WithoutTls};
+use heed::CompactionOption;
 
 use crate::checkpoint::recover;
 use crate::failure::StoreFailure;
-use crate::ffi::{self, Alone, LOCK, MapOptions};
+use crate::ffi::{self, Alone, Env, LOCK, MapOptions};
 use crate::file::DATA_FILE;
 use crate::replication::Ledger;
 use crate::versions::Versions;
@@ -39,7 +39,7 @@ struct Draft {
 impl Draft {
     /// Copies a store into a temporary directory below another one.
     fn of(
-        map: &Env<WithoutTls>,
+        map: &Env,
         (versions, role): (Versions, CopiedRole),
         below: &Path,
     ) -> Result<Self, StoreFailure> {
@@ -87,11 +87,7 @@ impl Drop for Draft {
 }
 
 /// Copies the current state of an open store to another directory. Returns the size of the copy in bytes.
-pub(crate) fn copy(
-    map: &Env<WithoutTls>,
-    versions: Versions,
-    directory: &Path,
-) -> Result<u64, StoreFailure> {
+pub(crate) fn copy(map: &Env, versions: Versions, directory: &Path) -> Result<u64, StoreFailure> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     let file = directory.join(DATA_FILE);
     if file.exists() {

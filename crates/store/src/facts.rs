@@ -3,9 +3,10 @@
 //! Owns the tree. Never interprets a number.
 
 use heed::types::Bytes;
-use heed::{CommitOrAbort, DatabaseOpener, Env, RoTxn, RwTxn, WithoutTls};
+use heed::{CommitOrAbort, DatabaseOpener, RoTxn, RwTxn, WithoutTls};
 
 use crate::failure::StoreFailure;
+use crate::ffi::Env;
 
 /// The name of the tree.
 const TREE: &str = "store";
@@ -42,7 +43,7 @@ impl Fact {
     }
 
     /// Its number, if the store has one.
-    pub(crate) fn of(self, map: &Env<WithoutTls>) -> Result<Option<u64>, StoreFailure> {
+    pub(crate) fn of(self, map: &Env) -> Result<Option<u64>, StoreFailure> {
         let number = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
             let tree = opener.open_database::<Bytes, Bytes>(transaction, Some(TREE))?;
             let stored = match &tree {
@@ -73,7 +74,7 @@ pub(crate) struct Facts(heed::Database<'static, Bytes, Bytes>);
 
 impl Facts {
     /// Opens the tree; `None` if the store has no facts.
-    pub(crate) fn open(map: &Env<WithoutTls>) -> Result<Option<Self>, StoreFailure> {
+    pub(crate) fn open(map: &Env) -> Result<Option<Self>, StoreFailure> {
         let opened = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
             let tree = opener.open_database::<Bytes, Bytes>(transaction, Some(TREE))?;
             Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(tree))

@@ -62,7 +62,6 @@ pub enum Membership {
 
 impl StoreOptions {
     /// Settings for a store in that directory, without databases.
-    #[must_use]
     pub fn new(directory: &Path) -> Self {
         Self {
             directory: directory.to_path_buf(),

@@ -85,7 +85,6 @@ pub struct Order {
 
 impl Order {
     /// An order with one change.
-    #[must_use]
     pub fn of(database: Database, change: DatabaseChange) -> Self {
         Self { conditions: Vec::new(), steps: vec![(database, StoreOperation::Change(change))] }
     }

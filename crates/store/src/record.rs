@@ -27,7 +27,6 @@ pub struct Value {
 
 impl Value {
     /// A value of the kind bytes.
-    #[must_use]
     pub fn bytes(bytes: &[u8]) -> Self {
         Self { kind: ValueKind::Bytes, bytes: bytes.into() }
     }

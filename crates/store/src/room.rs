@@ -4,14 +4,13 @@
 //! uses, because LMDB reuses no page that the same transaction frees. Makes no system call, because schedulers have no
 //! descriptor of the file.
 
-use heed::{Env, WithoutTls};
-
 use crate::failure::StoreFailure;
+use crate::ffi::Env;
 use crate::table::Table;
 
 /// The space for one transaction in a file of a maximum size.
 pub(crate) struct Room<'w> {
-    map: &'w Env<WithoutTls>,
+    map: &'w Env,
     tables: &'w [Table],
     size: u64,
     /// Bytes that the transaction has written.
@@ -35,7 +34,7 @@ pub(crate) enum Fit {
 
 impl<'w> Room<'w> {
     /// For a transaction that begins.
-    pub(crate) fn new(map: &'w Env<WithoutTls>, tables: &'w [Table], size: u64) -> Self {
+    pub(crate) fn new(map: &'w Env, tables: &'w [Table], size: u64) -> Self {
         Self { map, tables, size, written: 0, used: None }
     }
 
@@ -89,11 +88,11 @@ impl<'w> Room<'w> {
     }
 }
 
-fn page_size(map: &Env<WithoutTls>) -> u64 {
+fn page_size(map: &Env) -> u64 {
     u64::from(map.unnamed_database_stat().page_size)
 }
 
 /// The size of the file in bytes, up to the last page ever used.
-pub(crate) fn file_size(map: &Env<WithoutTls>) -> u64 {
+pub(crate) fn file_size(map: &Env) -> u64 {
     (map.info().last_page_number as u64 + 1) * page_size(map)
 }

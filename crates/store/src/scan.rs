@@ -29,7 +29,6 @@ pub struct ScanNumber(pub u64);
 
 impl ScanNumber {
     /// The number of this key in a store with that seed ([`Store::scan_seed`](crate::Store::scan_seed)).
-    #[must_use]
     pub fn of(key: &[u8], seed: u64) -> Self {
         // FNV-1a, <http://www.isthe.com/chongo/tech/comp/fnv/>, whose bits are then mixed as in SplitMix64.
         let mut hash = 0xcbf2_9ce4_8422_2325 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -7,9 +7,10 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use heed::{Env, RoTxn, WithoutTls};
+use heed::{RoTxn, WithoutTls};
 
 use crate::failure::StoreFailure;
+use crate::ffi::Env;
 use crate::order::{Database, Order};
 use crate::outcome::StepOutcome;
 use crate::query::Query;
@@ -146,7 +147,7 @@ pub(crate) fn table(tables: &[Table], database: Database) -> Result<&Table, Stor
 }
 
 /// The number of the commit that a snapshot taken now shows.
-pub(crate) fn last_commit(map: &Env<WithoutTls>) -> u64 {
+pub(crate) fn last_commit(map: &Env) -> u64 {
     // A program that is killed between writing LMDB's meta page and its counter leaves a commit that stays invisible
     // until the next program writes.
     let visible = map.read_txn().map(|snapshot| snapshot.id());

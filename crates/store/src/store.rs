@@ -8,14 +8,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use heed::CommitOrAbort;
 use heed::types::{Bytes, DecodeIgnore};
-use heed::{CommitOrAbort, Env, WithoutTls};
 
 use crate::checkpoint::{Checkpoints, Role, recover};
 use crate::copies::copy;
 use crate::facts::Fact;
 use crate::failure::StoreFailure;
-use crate::ffi::{Commits, MapOptions, open};
+use crate::ffi::{Commits, Env, MapOptions, open};
 use crate::file::DATA_FILE;
 use crate::limits::{
     CHECKPOINTS, DATABASE_NAME_SIZE, DATABASES, HELD_SNAPSHOTS, LENT_SNAPSHOTS, MARGIN,
@@ -47,7 +47,7 @@ pub struct StoreUsage {
 /// An open store. Clones share it.
 #[derive(Clone)]
 pub struct Store {
-    map: Env<WithoutTls>,
+    map: Env,
     pub(crate) checkpoints: Arc<Checkpoints>,
     tables: Arc<[Table]>,
     /// The names of all databases, those for clients first.
@@ -272,7 +272,7 @@ fn map_options(settings: &StoreOptions, commits: Commits) -> MapOptions {
 }
 
 /// Where the place of the store in its history is kept, if it is kept.
-fn ledger(map: &Env<WithoutTls>, membership: Membership) -> Result<Option<Ledger>, StoreFailure> {
+fn ledger(map: &Env, membership: Membership) -> Result<Option<Ledger>, StoreFailure> {
     let Some(ledger) = Ledger::open(map)? else { return Ok(None) };
     let snapshot = map.read_txn()?;
     let has_history = ledger.place(&snapshot)?.is_some();
@@ -285,7 +285,7 @@ fn is_name(name: &str) -> bool {
 }
 
 fn tables(
-    map: &Env<WithoutTls>,
+    map: &Env,
     checkpoints: &Checkpoints,
     settings: &StoreOptions,
 ) -> Result<Vec<Table>, StoreFailure> {
@@ -301,7 +301,7 @@ fn tables(
 
 /// Creates missing trees, and writes the size.
 fn create(
-    map: &Env<WithoutTls>,
+    map: &Env,
     checkpoints: &Checkpoints,
     settings: &StoreOptions,
     size: Option<u64>,

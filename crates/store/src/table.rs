@@ -6,9 +6,10 @@
 use std::ops::Bound;
 
 use heed::types::Bytes;
-use heed::{CommitOrAbort, Env, PutFlags, RoTxn, RwTxn, WithoutTls};
+use heed::{CommitOrAbort, PutFlags, RoTxn, RwTxn};
 
 use crate::failure::StoreFailure;
+use crate::ffi::Env;
 use crate::limits::KEY_SIZE;
 use crate::record::Record;
 
@@ -44,11 +45,7 @@ impl Table {
     }
 
     /// Opens the trees of an existing database.
-    pub(crate) fn open(
-        map: &Env<WithoutTls>,
-        name: &str,
-        whose: Whose,
-    ) -> Result<Self, StoreFailure> {
+    pub(crate) fn open(map: &Env, name: &str, whose: Whose) -> Result<Self, StoreFailure> {
         let opened = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
             let [keys, expiries] = Self::trees(name);
             let tree = |name: &str| opener.open_database::<Bytes, Bytes>(transaction, Some(name));

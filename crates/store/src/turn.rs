@@ -41,7 +41,6 @@ pub struct TurnStore {
 
 impl TurnStore {
     /// The store for the calling thread.
-    #[must_use]
     pub fn new(store: Store) -> Self {
         Self {
             full: Cell::new(store.times_full()),

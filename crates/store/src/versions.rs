@@ -4,10 +4,11 @@
 //! Owns how they are made. The number of the transaction alone is not enough, because a copy counts
 //! its transactions from 1 again.
 
-use heed::{CommitOrAbort, Env, RwTxn, WithoutTls};
+use heed::{CommitOrAbort, RwTxn};
 
 use crate::facts::Fact;
 use crate::failure::StoreFailure;
+use crate::ffi::Env;
 
 /// Bits of a version that count the changes within a transaction.
 const CHANGE_BITS: u32 = 20;
@@ -21,7 +22,7 @@ pub(crate) struct Versions {
 
 impl Versions {
     /// Reads the base of a store; a store that was never copied has none.
-    pub(crate) fn of(map: &Env<WithoutTls>) -> Result<Self, StoreFailure> {
+    pub(crate) fn of(map: &Env) -> Result<Self, StoreFailure> {
         Ok(Self { base: Fact::Base.of(map)?.unwrap_or(0) })
     }
 
@@ -53,7 +54,7 @@ impl Versions {
     /// Writes the base, in one transaction with other changes.
     pub(crate) fn write(
         self,
-        map: &Env<WithoutTls>,
+        map: &Env,
         others: impl FnOnce(&mut RwTxn<'_>) -> Result<(), StoreFailure>,
     ) -> Result<(), StoreFailure> {
         map.create_databases_and_commit(map.write_txn()?, |opener, transaction| {

@@ -14,10 +14,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use self::member::NotApplied;
-use heed::{Env, RwTxn, WithoutTls};
+use heed::RwTxn;
 
 use crate::checkpoint::{Checkpoints, Keeper, WriteLock};
 use crate::failure::StoreFailure;
+use crate::ffi::Env;
 use crate::load::{LoadFailure, LoadedRow, load};
 use crate::log::{Entry, Log, LogFiles};
 use crate::order::{Database, Executed, Order};
@@ -34,7 +35,7 @@ type Done = Result<Executed, StoreFailure>;
 
 /// Executes orders, on one thread.
 pub struct Writer {
-    map: Env<WithoutTls>,
+    map: Env,
     tables: Arc<[Table]>,
     versions: Versions,
     /// Maximum bytes of the file.
@@ -77,7 +78,7 @@ fn contain<T>(what: impl FnOnce() -> Result<T, StoreFailure>) -> Result<T, Store
 
 impl Writer {
     pub(crate) fn new(
-        (map, checkpoints, log): (Env<WithoutTls>, Arc<Checkpoints>, Option<Arc<LogFiles>>),
+        (map, checkpoints, log): (Env, Arc<Checkpoints>, Option<Arc<LogFiles>>),
         (tables, names, versions): (Arc<[Table]>, Arc<[String]>, Versions),
         (size, times_full, reserve): (u64, Arc<AtomicU64>, Reserve),
         (ledger, clock): (Option<Ledger>, LeaderClock),
@@ -107,10 +108,7 @@ impl Writer {
     }
 
     /// Begins a transaction of the writer's map.
-    fn begin<'m>(
-        &mut self,
-        map: &'m Env<WithoutTls>,
-    ) -> Result<(WriteLock, RwTxn<'m>), StoreFailure> {
+    fn begin<'m>(&mut self, map: &'m Env) -> Result<(WriteLock, RwTxn<'m>), StoreFailure> {
         if let Some(keeper) = &mut self.keeper {
             keeper.begin(map)?;
         }

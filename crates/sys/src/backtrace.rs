@@ -30,7 +30,6 @@ pub struct TraceableThread {
 
 impl TraceableThread {
     /// The thread of this number, which [`this_thread`] has given; `None` for 0.
-    #[must_use]
     pub fn of_number(number: u32) -> Option<Self> {
         (number > 0).then_some(Self { thread: number.cast_signed() })
     }
@@ -188,7 +187,6 @@ pub struct Trace {
 }
 
 /// Where a thread is; `None` if it did not answer in time: it waits in the kernel, or has ended. Takes up to 100 ms.
-#[must_use]
 pub fn of(thread: TraceableThread) -> Option<Trace> {
     // One asks at a time: for another there is no trace.
     STATE.compare_exchange(IDLE, WANTED, AcqRel, Relaxed).ok()?;
@@ -231,7 +229,6 @@ fn code_of(line: &str) -> Option<(u64, u64)> {
 
 /// An address as the file of its program or library and the offset in it, such as `velodrome+0x1234`, which `addr2line`
 /// reads; without a file as a number: code that was made as the program ran.
-#[must_use]
 pub fn place_of(address: u64) -> String {
     // SAFETY: all zeros are a Dl_info without pointers.
     let mut info = unsafe { MaybeUninit::<libc::Dl_info>::zeroed().assume_init() };

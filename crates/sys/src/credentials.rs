@@ -257,14 +257,21 @@ impl fmt::Display for PrivilegeStep {
 }
 
 /// Why the process does not run as the wanted user. Each error says how to fix it.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum CredentialsError {
     /// The configuration names a user that this machine does not have.
+    #[error(
+        "user {name:?} does not exist: create it (useradd --system {name:?}) or set another one"
+    )]
     NoSuchUser {
         /// The name.
         name: String,
     },
     /// The machine's user database could not be read.
+    #[error(
+        "user {name:?} could not be looked up: {source}; check the user database (getent passwd \
+         {name:?})"
+    )]
     UserDatabase {
         /// The name that was looked up.
         name: String,
@@ -272,11 +279,16 @@ pub enum CredentialsError {
         source: io::Error,
     },
     /// The configuration says to drop root privileges to root.
+    #[error("user {name:?} has number 0 and is root: name a user without privileges")]
     IsRoot {
         /// The name, which need not be `root`.
         name: String,
     },
     /// The process was started without the right to change its user.
+    #[error(
+        "cannot become user {name:?}: {step} is not permitted; start as root or as that user, or \
+         leave the user out"
+    )]
     NotRoot {
         /// The wanted user.
         name: String,
@@ -284,6 +296,10 @@ pub enum CredentialsError {
         step: PrivilegeStep,
     },
     /// The kernel refused a step for another reason.
+    #[error(
+        "cannot become user {name:?}: {step} failed: {source}; for \"try again\" raise that \
+         user's process limit (ulimit -u)"
+    )]
     Refused {
         /// The wanted user.
         name: String,
@@ -293,54 +309,14 @@ pub enum CredentialsError {
         source: io::Error,
     },
     /// Root was given up but could be regained.
+    #[error(
+        "became user {name:?} but root can be taken back: start without ambient capabilities \
+         CAP_SETUID and CAP_SETGID, and without secure bits"
+    )]
     RootRegained {
         /// The wanted user.
         name: String,
     },
-}
-
-impl fmt::Display for CredentialsError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchUser { name } => write!(
-                formatter,
-                "user {name:?} does not exist: create it (useradd --system {name:?}) or set another one"
-            ),
-            Self::UserDatabase { name, source } => write!(
-                formatter,
-                "user {name:?} could not be looked up: {source}; check the user database (getent passwd \
-                 {name:?})"
-            ),
-            Self::IsRoot { name } => write!(
-                formatter,
-                "user {name:?} has number 0 and is root: name a user without privileges"
-            ),
-            Self::NotRoot { name, step } => write!(
-                formatter,
-                "cannot become user {name:?}: {step} is not permitted; start as root or as that user, or \
-                 leave the user out"
-            ),
-            Self::Refused { name, step, source } => write!(
-                formatter,
-                "cannot become user {name:?}: {step} failed: {source}; for \"try again\" raise that user's \
-                 process limit (ulimit -u)"
-            ),
-            Self::RootRegained { name } => write!(
-                formatter,
-                "became user {name:?} but root can be taken back: start without ambient capabilities \
-                 CAP_SETUID and CAP_SETGID, and without secure bits"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for CredentialsError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::UserDatabase { source, .. } | Self::Refused { source, .. } => Some(source),
-            _ => None,
-        }
-    }
 }
 
 /// The effective user id of this process.

@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Advice, CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::{Errno, ReadWriteFlags};
 
 pub(crate) use names::RECORDS_SIZE;
@@ -125,7 +125,6 @@ pub enum Obstacle {
 
 impl Obstacle {
     /// The meaning of an error of this module.
-    #[must_use]
     pub fn of(error: &io::Error) -> Self {
         match Errno::from_io_error(error) {
             Some(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL) => {
@@ -295,15 +294,6 @@ impl FileHandle {
         let answer =
             rustix::io::preadv2(&self.descriptor, &mut buffers, last, ReadWriteFlags::NOWAIT);
         answer != Err(Errno::AGAIN)
-    }
-
-    /// Asks the kernel to read a region ahead. Does not wait for it.
-    ///
-    /// # Errors
-    /// The error of `posix_fadvise`.
-    pub fn advise_will_need(&self, offset: u64, length: u64) -> io::Result<()> {
-        let Some(length) = std::num::NonZeroU64::new(length) else { return Ok(()) };
-        Ok(rustix::fs::fadvise(&self.descriptor, offset, Some(length), Advice::WillNeed)?)
     }
 }
 

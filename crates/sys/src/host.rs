@@ -3,7 +3,6 @@
 //! Owns its name. Never looks it up anywhere.
 
 /// The name of the machine, or of the container, as the kernel has it.
-#[must_use]
 pub fn name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

@@ -172,7 +172,6 @@ pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 }
 
 /// An attribute as text, which the kernel ends with a zero.
-#[must_use]
 pub fn text(content: &[u8]) -> String {
     let end = content.iter().position(|byte| *byte == 0).unwrap_or(content.len());
     String::from_utf8_lossy(&content[..end]).into_owned()

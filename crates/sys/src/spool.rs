@@ -54,7 +54,6 @@ pub enum SpoolFault {
 
 impl SpoolFault {
     /// The meaning of an error of this module.
-    #[must_use]
     pub fn of(error: &io::Error) -> Self {
         match Errno::from_io_error(error) {
             Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => Self::Full,

@@ -8,7 +8,6 @@ use std::path::Path;
 
 /// The bytes as text, if they are ASCII.
 #[inline]
-#[must_use]
 pub fn ascii(bytes: &[u8]) -> Option<&str> {
     if !bytes.is_ascii() {
         return None;

@@ -142,7 +142,6 @@ impl Certificate {
 }
 
 /// Whole days from `now` to the end of a validity, both in seconds since 1970; negative behind it.
-#[must_use]
 pub fn days_left(not_after: i64, now: i64) -> i64 {
     not_after.saturating_sub(now).div_euclid(24 * 3600)
 }

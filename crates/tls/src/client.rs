@@ -151,7 +151,6 @@ impl Connector {
     }
 
     /// The same without resumption: every connection makes a full handshake.
-    #[must_use]
     pub fn without_resumption(&self) -> Self {
         let mut config = ClientConfig::clone(&self.config);
         config.resumption = ClientResumption::disabled();
@@ -160,7 +159,6 @@ impl Connector {
 
     /// The same with sessions of its own, of which it keeps this many for each server, for one thread that opens many
     /// connections at once. A session of TLS 1.3 is used once.
-    #[must_use]
     pub fn with_own_sessions(&self, most: usize) -> Self {
         let mut config = ClientConfig::clone(&self.config);
         config.resumption = ClientResumption::store(Arc::new(OwnSessions::new(most)));
@@ -168,7 +166,6 @@ impl Connector {
     }
 
     /// The same, but only these application protocols are offered.
-    #[must_use]
     pub fn offering(&self, protocols: &[&str]) -> Self {
         let mut config = ClientConfig::clone(&self.config);
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();

@@ -6,9 +6,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustls::InconsistentKeys;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
-use rustls::{InconsistentKeys, SignatureAlgorithm};
 
 use crate::certificate::{Certificate, MalformedCertificate};
 use crate::pem::{PemError, read_certificates, read_key};
@@ -135,11 +135,6 @@ impl Identity {
     /// Its flaws; it can be used in spite of them.
     pub fn flaws(&self) -> &[Flaw] {
         &self.0.flaws
-    }
-
-    /// Whether its signatures take so long that they are worth another thread: RSA.
-    pub(crate) fn is_slow(&self) -> bool {
-        self.0.key.key.algorithm() == SignatureAlgorithm::RSA
     }
 
     /// The key, for a client that shows the certificate.

@@ -97,7 +97,6 @@ pub enum AcceptorError {
 pub struct Acceptor {
     config: Arc<ServerConfig>,
     held_max: usize,
-    has_slow_keys: bool,
 }
 
 impl fmt::Debug for Acceptor {
@@ -149,15 +148,9 @@ impl Acceptor {
         config.ticketer = Arc::clone(&tickets.0);
         config.send_tls13_tickets = TICKETS;
         config.max_early_data_size = 0;
-        let has_slow_keys = identities.iter().any(Identity::is_slow);
-        let acceptor = Self { config: Arc::new(config), held_max, has_slow_keys };
+        let acceptor = Self { config: Arc::new(config), held_max };
         acceptor.session().map_err(|error| refused(&error))?;
         Ok(acceptor)
-    }
-
-    /// Whether a handshake may need a signature that takes a millisecond.
-    pub fn has_slow_keys(&self) -> bool {
-        self.has_slow_keys
     }
 
     /// The transport of a connection that was accepted.

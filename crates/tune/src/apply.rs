@@ -43,7 +43,6 @@ pub enum Done {
 }
 
 /// The id of this boot of the host.
-#[must_use]
 pub fn boot(files: &HostFiles) -> String {
     files.text("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
@@ -279,7 +278,6 @@ fn elsewhere(files: &HostFiles, entry: &JournalEntry) -> Option<Done> {
 }
 
 /// The value that a change in force reads now, if it is not the one that was written.
-#[must_use]
 pub fn drifted(files: &HostFiles, entry: &JournalEntry) -> Option<Done> {
     if entry.boot != boot(files) {
         return Some(Done::Gone);
@@ -334,13 +332,11 @@ pub fn persist(root: &Path, journal: &Journal) -> io::Result<usize> {
 }
 
 /// Whether that file exists.
-#[must_use]
 pub fn is_persisted(root: &Path) -> bool {
     root.join(PERSISTED.trim_start_matches('/')).exists()
 }
 
 /// Whether the fix of a check may cut the connection to the host, so that it is reverted unless it is confirmed.
-#[must_use]
 pub fn may_cut(check: &Check) -> bool {
     check.risk == Risk::Interruption
 }

@@ -70,12 +70,11 @@ impl AuditReport {
 }
 
 /// Runs all checks on a host.
-#[must_use]
 pub fn audit(host: &HostReading, load: Load) -> AuditReport {
     let audited = |check: &'static Check| {
         let finding = match host.barred(check.id) {
-            Some(why) => Finding::unknown(why),
-            None => (check.judge)(host),
+            Some(why) => Finding::Unknown(why.into()),
+            None => check.finding(host),
         };
         Audited { check, finding, hindrance: None }
     };

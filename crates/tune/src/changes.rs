@@ -27,7 +27,6 @@ pub struct FileChange {
 }
 
 /// The changes that fix a check on a host; files that have the new value already are left out.
-#[must_use]
 pub fn changes_of(id: &str, host: &HostReading) -> Vec<FileChange> {
     let cpus = host.now.cpus.len().max(1);
     let wanted: Vec<(String, String)> = match id {
@@ -248,7 +247,6 @@ pub(crate) fn is_of_the_kernel(path: &str) -> bool {
 
 /// Whether the text of a file is this value: the kernel puts tabs between numbers, zeros before masks, and brackets
 /// around the selected word.
-#[must_use]
 pub fn is_same(read: &str, value: &str) -> bool {
     written(read) == written(value)
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns the texts and numbers of a check, which are the same for every host.
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Judged};
 use crate::host::HostReading;
 
 /// The goal for which the host is optimised.
@@ -42,13 +42,11 @@ pub struct Allowed(Vec<Risk>);
 
 impl Allowed {
     /// All risks up to this one.
-    #[must_use]
     pub fn up_to(most: Risk) -> Self {
         Self(Risk::ALL.into_iter().filter(|risk| *risk <= most).collect())
     }
 
     /// The risks of these classes: 3, 4 and 5 allow themselves and 0 to 2; a lower one allows all below it.
-    #[must_use]
     pub fn of(classes: &[u8]) -> Self {
         let usual = Risk::Host.class();
         let most = classes.iter().copied().filter(|class| *class <= usual).max().unwrap_or(usual);
@@ -109,7 +107,6 @@ pub struct Gain {
 
 impl Gain {
     /// The gain from four percentages, in the order of the loads.
-    #[must_use]
     pub const fn of(throughput: f64, latency: f64, connections: f64, density: f64) -> Self {
         Self { throughput, latency, connections, density }
     }
@@ -147,7 +144,14 @@ pub struct Check {
     /// Where this is from.
     pub source: &'static str,
     /// Looks at a host.
-    pub judge: fn(&HostReading) -> Finding,
+    pub judge: fn(&HostReading) -> Judged,
+}
+
+impl Check {
+    /// What it finds on a host.
+    pub fn finding(&self, host: &HostReading) -> Finding {
+        (self.judge)(host).unwrap_or_else(|unjudged| unjudged)
+    }
 }
 
 #[cfg(test)]

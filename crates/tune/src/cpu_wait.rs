@@ -96,6 +96,14 @@ impl CpuWait {
         100.0 * wait / (self.run + wait).max(f64::MIN_POSITIVE)
     }
 
+    /// The same as a part of all time, in percent: a server that mostly sleeps loses little, however long it waited
+    /// when it wanted to run.
+    pub(crate) fn lost_of_time(&self, wait: f64, seconds: f64) -> f64 {
+        let threads = if self.busy.is_empty() { self.wanting } else { self.busy.len() };
+        let wanted = self.run + self.for_others + self.for_own;
+        100.0 * wait / wanted.max(seconds * threads.max(1) as f64).max(f64::MIN_POSITIVE)
+    }
+
     /// CPUs that were idle between the readings, of those that this selects, in seconds.
     pub(crate) fn idle(&self, host: &HostReading, is_meant: impl Fn(&usize) -> bool) -> f64 {
         let Some(seconds) = host.seconds else { return 0.0 };

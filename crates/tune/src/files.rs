@@ -58,7 +58,6 @@ const OF_DEVICES: &str = "/sys/class/net";
 
 impl HostFiles {
     /// The files below this directory.
-    #[must_use]
     pub fn below(root: &Path) -> Self {
         let (seen, answers) = (RefCell::default(), BTreeMap::new());
         Self { root: root.to_path_buf(), seen, answers, devices: None }
@@ -66,7 +65,6 @@ impl HostFiles {
 
     /// The files of this host, with the devices of the network namespace of the calling thread, whatever is mounted; or
     /// those below another directory.
-    #[must_use]
     pub fn here(root: &Path) -> Self {
         let mut files = Self::below(root);
         if files.are_live()

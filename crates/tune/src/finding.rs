@@ -20,7 +20,6 @@ pub struct Percent {
 
 impl Percent {
     /// A range; both ends are kept within 0 to 100.
-    #[must_use]
     pub fn between(low: f64, high: f64) -> Self {
         let within = |percent: f64| if percent.is_nan() { 0.0 } else { percent.clamp(0.0, 100.0) };
         let (low, high) = (within(low), within(high));
@@ -68,37 +67,45 @@ pub enum Finding {
     Unknown(String),
 }
 
+/// How a check ends: as an error where the host does not have its subject, or a fact that it needs is not known.
+pub type Judged = Result<Finding, Finding>;
+
 impl Finding {
     /// It costs, as counters show.
-    pub(crate) fn seen(text: impl Into<String>, share: f64) -> Self {
-        Self::Costs(Evidence::Seen, text.into(), Price::Published(share.clamp(0.0, 1.0)))
+    pub(crate) fn seen(text: impl Into<String>, share: f64) -> Judged {
+        Ok(Self::Costs(Evidence::Seen, text.into(), Price::Published(share.clamp(0.0, 1.0))))
     }
 
     /// The setting may cost.
-    pub(crate) fn set(text: impl Into<String>, share: f64) -> Self {
-        Self::Costs(Evidence::Set, text.into(), Price::Published(share.clamp(0.0, 1.0)))
+    pub(crate) fn set(text: impl Into<String>, share: f64) -> Judged {
+        Ok(Self::Costs(Evidence::Set, text.into(), Price::Published(share.clamp(0.0, 1.0))))
     }
 
     /// It costs as much as this host has counted.
-    pub(crate) fn measured(text: impl Into<String>, price: Percent) -> Self {
-        Self::Costs(Evidence::Seen, text.into(), Price::Measured(price))
+    pub(crate) fn measured(text: impl Into<String>, price: Percent) -> Judged {
+        Ok(Self::Costs(Evidence::Seen, text.into(), Price::Measured(price)))
     }
 
     /// It costs as much as its counts, multiplied by what one costs elsewhere.
-    pub(crate) fn scaled(text: impl Into<String>, price: Percent) -> Self {
-        Self::Costs(Evidence::Seen, text.into(), Price::Scaled(price))
+    pub(crate) fn scaled(text: impl Into<String>, price: Percent) -> Judged {
+        Ok(Self::Costs(Evidence::Seen, text.into(), Price::Scaled(price)))
     }
 
-    pub(crate) fn good(text: impl Into<String>) -> Self {
-        Self::Good(text.into())
+    pub(crate) fn good(text: impl Into<String>) -> Judged {
+        Ok(Self::Good(text.into()))
     }
 
-    pub(crate) fn unknown(text: impl Into<String>) -> Self {
-        Self::Unknown(text.into())
+    pub(crate) fn unknown<T>(text: impl Into<String>) -> Result<T, Self> {
+        Err(Self::Unknown(text.into()))
     }
 
-    pub(crate) fn not_here(text: impl Into<String>) -> Self {
-        Self::NotHere(text.into())
+    pub(crate) fn not_here<T>(text: impl Into<String>) -> Result<T, Self> {
+        Err(Self::NotHere(text.into()))
+    }
+
+    /// A fact that a check needs; `otherwise` says that it is not known.
+    pub(crate) fn known<T>(fact: Option<T>, otherwise: &str) -> Result<T, Self> {
+        fact.ok_or_else(|| Self::Unknown(otherwise.to_owned()))
     }
 
     /// The observation, or the reason why there is none.

@@ -19,6 +19,7 @@ use crate::open_files;
 use crate::processes::{Process, cpu_list};
 use crate::server::members;
 use crate::tcp;
+use crate::upstreams;
 use crate::watching::{self, Watched, watch};
 
 /// A host, read twice: counters are those of the time between.
@@ -37,14 +38,12 @@ pub struct HostReading {
 
 impl HostReading {
     /// This host, read once. The calling thread enters the network namespace of the server.
-    #[must_use]
     pub fn live(process: Option<u32>) -> Self {
         Self::of(Path::new("/"), process)
     }
 
     /// The host whose files are below a directory. If it is this host, the calling thread enters the network namespace
     /// of the server, and stays there.
-    #[must_use]
     pub fn of(root: &Path, process: Option<u32>) -> Self {
         let mut files = HostFiles::here(root);
         let mut network = NetworkPlace::Same;
@@ -80,11 +79,12 @@ impl HostReading {
     /// Looks at the server's threads for this time, and then reads the counters again.
     pub fn watch(&mut self, time: Duration) {
         let threads = self.now.threads.iter().map(|(thread, one)| (one.process, *thread)).collect();
-        let (seen, queries) = watch(&threads, &self.now.members, time);
+        let seen = watch(&threads, &self.now.members, time);
         if let Some(process) = self.process {
             self.files.add_answers(BTreeMap::from([
-                (watching::place(process), seen),
-                (name_queries::place(process), queries.text()),
+                (watching::place(process), seen.threads),
+                (name_queries::place(process), seen.names.text()),
+                (upstreams::place(process), seen.upstreams.text()),
             ]));
         }
         self.look_again(time.as_secs_f64());

@@ -7,7 +7,6 @@ use crate::finding::{Evidence, Finding};
 use crate::text::worth;
 
 /// The page of a report: what costs, the details of each of those checks, then the other checks.
-#[must_use]
 pub fn to_html(report: &AuditReport) -> String {
     document("velodrome tune audit", |page| {
         page.element("header", &[], |page| {

@@ -31,7 +31,6 @@ fn price(finding: &Finding) -> Option<&'static str> {
 
 /// `{"load":"throughput","host":"…","checks":[{"id":"env.quota","state":"seen","found":"…","worth_percent":40.0,"worth_range":[30.0,50.0],"price":"measured","risk":0,…}]}`;
 /// the most expensive check first.
-#[must_use]
 pub fn to_json(report: &AuditReport) -> Value {
     let checks = report.findings.iter().map(|audited| {
         json!({
@@ -51,7 +50,6 @@ pub fn to_json(report: &AuditReport) -> Value {
 }
 
 /// All details of a check, and its finding.
-#[must_use]
 pub fn explanation_to_json(check: &Check, found: &Finding) -> Value {
     let gain = |load: Load| check.gain.for_load(load);
     json!({

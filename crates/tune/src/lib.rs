@@ -52,6 +52,7 @@ mod settings;
 mod sysctl_files;
 mod tcp;
 mod text;
+mod upstreams;
 mod watching;
 
 pub use audit::{AuditReport, Audited, audit};
@@ -60,7 +61,7 @@ pub use changes::{FileChange, changes_of, is_same};
 pub use check::{Allowed, Check, Gain, Load, Risk};
 pub use checks::{ALL, find};
 pub use files::HostFiles;
-pub use finding::{Evidence, Finding, Percent, Price};
+pub use finding::{Evidence, Finding, Judged, Percent, Price};
 pub use host::HostReading;
 pub use html::to_html;
 pub use journal::{Journal, JournalEntry};

@@ -12,7 +12,6 @@ use crate::sysctl_files::{setters, swapped};
 const PROFILES: usize = 8;
 
 /// All that set this kernel file, in the order in which they do so at the start of the host.
-#[must_use]
 pub fn owners_of(path: &str, files: &HostFiles) -> Vec<SettingOwner> {
     if path.starts_with("/proc/irq/") {
         let running = Process::named(files, "irqbalance");

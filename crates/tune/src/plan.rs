@@ -35,7 +35,6 @@ pub struct ChangePlan {
 }
 
 /// The plan for a report, with fixes whose risk is allowed.
-#[must_use]
 pub fn plan(host: &HostReading, report: &AuditReport, allowed: &Allowed) -> ChangePlan {
     let (mut steps, mut left_out) = (Vec::new(), Vec::new());
     for audited in report.costs() {

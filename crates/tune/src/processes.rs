@@ -30,6 +30,18 @@ impl Process {
         Self::all(files).into_iter().find(is_it)
     }
 
+    /// The first program that has a descriptor of one of these files, such as `socket:[4242]`.
+    pub(crate) fn with_descriptor(files: &HostFiles, wanted: &[String]) -> Option<u32> {
+        let has = |process: &u32| {
+            let place = format!("/proc/{process}/fd");
+            let is_it = |name: &String| {
+                files.link(&format!("{place}/{name}")).is_some_and(|to| wanted.contains(&to))
+            };
+            files.names(&place).iter().any(is_it)
+        };
+        Self::all(files).into_iter().find(has)
+    }
+
     /// The line of each program's `stat`.
     pub(crate) fn stats(files: &HostFiles) -> BTreeMap<u32, ProcessStat> {
         let stat = |process: u32| {

@@ -35,7 +35,6 @@ fn master(programs: &BTreeMap<u32, ProcessStat>, named: u32) -> Option<u32> {
     (parent.name == own.name && children.all(|child| child.name == own.name)).then_some(own.parent)
 }
 
-/// A thread of the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerThread {
     /// Its program.

@@ -43,13 +43,14 @@ pub(crate) struct TcpSocket {
 }
 
 /// The numbers that are read: name, offset in `struct tcp_info`, bytes.
-const NUMBERS: [(&str, usize, usize); 19] = [
+const NUMBERS: [(&str, usize, usize); 20] = [
     ("retransmits", 2, 1),
     ("backoff", 4, 1),
     ("mss", 16, 4),
     ("unacked", 24, 4),
     ("last_sent_ms", 44, 4),
     ("last_received_ms", 52, 4),
+    ("last_ack_ms", 56, 4),
     ("pmtu", 60, 4),
     ("rtt_us", 68, 4),
     ("window", 80, 4),

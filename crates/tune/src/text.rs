@@ -19,7 +19,6 @@ impl Load {
 }
 
 /// The report as text: what costs, what cannot be judged, and the number of checks that found nothing.
-#[must_use]
 pub fn to_text(report: &AuditReport) -> String {
     let mut text = format!("{}, for {}\n", report.host, report.load.name());
     let costs: Vec<&Audited> = report.costs().collect();
@@ -92,7 +91,6 @@ pub(crate) fn worth(audited: &Audited, load: Load) -> String {
 }
 
 /// All details of a check: why it costs, the gain and the risk of the fix, the commands to type.
-#[must_use]
 pub fn explanation(check: &Check, found: &Finding) -> String {
     let Check { id, title, why, fix, expected, risk, lost, source, .. } = check;
     let state = match found {

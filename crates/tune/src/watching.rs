@@ -14,6 +14,7 @@ use crate::files::HostFiles;
 use crate::limits::{LOOKS, LOOKS_AT_NAMES, LOOKS_LEAST, LOOKS_OF_THREADS};
 use crate::name_queries::{NameLooks, NameQueries};
 use crate::processes::ProcessStat;
+use crate::upstreams::Upstreams;
 
 /// The path under which the sums are read.
 pub(crate) fn place(process: u32) -> String {
@@ -220,23 +221,32 @@ const CALLS: &[(i64, &str)] = &[
     (441, "events"),
 ];
 
-/// Looks at the threads of these programs of this host for this time; returns the sums as text, and the questions for
-/// names that were open.
+/// The sums of all looks between the two readings.
+pub(crate) struct Meanwhile {
+    /// Those at threads, as text.
+    pub(crate) threads: String,
+    /// Questions for names that were open.
+    pub(crate) names: NameQueries,
+    pub(crate) upstreams: Upstreams,
+}
+
+/// Looks at the threads and sockets of these programs of this host for this time.
 pub(crate) fn watch(
     threads: &BTreeSet<(u32, u32)>,
     members: &BTreeSet<u32>,
     time: Duration,
-) -> (String, NameQueries) {
+) -> Meanwhile {
     // Not the host's own files: a recorded host need not have what each look has read.
     let files = HostFiles::below(Path::new("/"));
     let threads: Vec<(u32, u32)> = threads.iter().copied().take(LOOKS_OF_THREADS).collect();
     let looks = (LOOKS_OF_THREADS / threads.len().max(1)).clamp(LOOKS_LEAST, LOOKS);
     let mut all: BTreeMap<u32, Watched> = BTreeMap::new();
-    let mut names = NameLooks::default();
+    let (mut names, mut upstreams) = (NameLooks::default(), Upstreams::default());
     for look in 0..looks {
         sleep(time / looks as u32);
         if look % looks.div_ceil(LOOKS_AT_NAMES) == 0 {
             names.look(&files, members);
+            upstreams.look(&files, members);
         }
         for (process, thread) in &threads {
             let watched = all.entry(*thread).or_default();
@@ -244,8 +254,8 @@ pub(crate) fn watch(
             watched.look(&files, *thread);
         }
     }
-    let lines = all.iter().map(|(thread, watched)| watched.line(*thread) + "\n").collect();
-    (lines, names.queries())
+    let threads = all.iter().map(|(thread, watched)| watched.line(*thread) + "\n").collect();
+    Meanwhile { threads, names: names.queries(), upstreams }
 }
 
 #[cfg(test)]
@@ -276,7 +286,7 @@ mod tests {
         let names = files.names(&format!("/proc/{own}/task"));
         let threads = names.iter().filter_map(|name| Some((own, name.parse().ok()?))).collect();
         let members = BTreeSet::from([own]);
-        let (text, _) = watch(&threads, &members, Duration::from_millis(40));
+        let text = watch(&threads, &members, Duration::from_millis(40)).threads;
         sleeper.thread().unpark();
         sleeper.join().unwrap();
         let all = Watched::read(&text);

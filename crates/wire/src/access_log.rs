@@ -163,7 +163,6 @@ fn unknown(name: &str, out: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 impl LogFormat {
     /// JSON with the usual fields.
-    #[must_use]
     pub fn json() -> Self {
         Self::Json(USUAL.map(LogField::Known).into())
     }

@@ -18,7 +18,6 @@ pub enum ProxyVersion {
 /// The header that tells of this client, at most
 /// [`PROXY_V1_BYTES_MAXIMUM`](crate::limits::PROXY_V1_BYTES_MAXIMUM) bytes. Version 1 has no word for a connection of
 /// the proxy itself, which is an unknown client there.
-#[must_use]
 pub fn write(version: ProxyVersion, client: &ProxiedClient) -> Vec<u8> {
     match version {
         ProxyVersion::V1 => write_v1(client).into_bytes(),

@@ -8,7 +8,7 @@ use super::random::Random;
 /// The probability of each fault, in times per million chances, and the longest duration of those that last.
 ///
 /// Durations are in nanoseconds of virtual time, drawn between 1 and the maximum each time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// A receive returns a part of what is there: the rest either stays in place ([`Rest::Perhaps`]) or comes
     /// later with a new event ([`Rest::No`]).
@@ -68,39 +68,13 @@ pub struct Faults {
 
 impl Faults {
     /// No faults; everything sent arrives at once.
-    #[must_use]
-    pub const fn none() -> Self {
-        Self {
-            cut_receive: 0,
-            cut_send: 0,
-            split: 0,
-            delay: 0,
-            small_buffer: 0,
-            shuffle: 0,
-            hold: 0,
-            duplicate: 0,
-            spurious: 0,
-            cut_connection: 0,
-            reset_overtakes: 0,
-            no_descriptor: 0,
-            aborted: 0,
-            watch_refused: 0,
-            no_port: 0,
-            refused: 0,
-            unanswered: 0,
-            connect_late: 0,
-            cold: 0,
-            latency_ns_maximum: 0,
-            delay_ns_maximum: 0,
-            no_descriptor_ns_maximum: 0,
-            cold_ns_maximum: 0,
-        }
+    pub fn none() -> Self {
+        Self::default()
     }
 
     /// All faults that lose no connection: bytes are cut and late, events come in any order, twice or
     /// without cause, descriptors run out, files are cold. A correct server answers every request in such a world.
-    #[must_use]
-    pub const fn gentle() -> Self {
+    pub fn gentle() -> Self {
         Self {
             cut_receive: 250_000,
             cut_send: 250_000,
@@ -123,8 +97,7 @@ impl Faults {
     }
 
     /// All faults: those of [`Faults::gentle`], and connections are lost.
-    #[must_use]
-    pub const fn harsh() -> Self {
+    pub fn harsh() -> Self {
         Self {
             cut_connection: 5_000,
             reset_overtakes: 500_000,
@@ -139,7 +112,6 @@ impl Faults {
 
     /// Some of [`Faults::harsh`]: each fault is off in half of all worlds, as usual in a quarter and twice as
     /// frequent in a quarter. Worlds of different kinds find more than many worlds of one kind.
-    #[must_use]
     pub fn drawn(random: &mut Random) -> Self {
         let mut faults = Self::harsh();
         for probability in faults.probabilities() {

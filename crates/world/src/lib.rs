@@ -58,7 +58,6 @@ pub struct SimulatedListener {
 
 impl SimulatedListener {
     /// Its address, with the assigned port if the requested one was 0.
-    #[must_use]
     pub fn local_address(&self) -> ListenAddress {
         self.world.borrow().listener_address(self.number)
     }

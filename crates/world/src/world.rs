@@ -46,13 +46,11 @@ pub struct World {
 
 impl World {
     /// A world without schedulers or connections. The same seed, faults and calls give the same world.
-    #[must_use]
     pub fn new(seed: u64, faults: Faults) -> Self {
         Self { state: Rc::new(RefCell::new(State::new(seed, faults))) }
     }
 
     /// The pollset of a scheduler; schedulers are numbered from 0 and have one pollset each.
-    #[must_use]
     pub fn pollset(&self, scheduler: usize) -> Sim {
         self.state.borrow_mut().add_scheduler(scheduler);
         Sim::new(self.state.clone(), u16::try_from(scheduler).expect("schedulers are few"))
@@ -74,7 +72,6 @@ impl World {
     }
 
     /// Monotonic time.
-    #[must_use]
     pub fn now_ns(&self) -> u64 {
         self.state.borrow().now_ns()
     }
@@ -86,13 +83,11 @@ impl World {
 
     /// When something will happen next: now if a scheduler has something to be told, otherwise when the next
     /// segment arrives or a span ends. `None` when nothing happens any more by itself.
-    #[must_use]
     pub fn next_event_ns(&self) -> Option<u64> {
         self.state.borrow_mut().next_event_ns()
     }
 
     /// Whether the next wait of a scheduler reports something (unless a fault holds it back).
-    #[must_use]
     pub fn is_ready(&self, scheduler: usize) -> bool {
         let state = &mut *self.state.borrow_mut();
         state.settle();
@@ -100,26 +95,22 @@ impl World {
     }
 
     /// One number for everything that happened: two runs that differ anywhere have different numbers.
-    #[must_use]
     pub fn fingerprint(&self) -> u64 {
         self.state.borrow().fingerprint()
     }
 
     /// Open descriptors of a scheduler: its listeners and connections, accepted or opened.
-    #[must_use]
     pub fn open_descriptors(&self, scheduler: usize) -> usize {
         self.state.borrow().open_descriptors(scheduler)
     }
 
     /// Connections that wait at an address and have not been accepted, deferred ones included.
-    #[must_use]
     pub fn waiting_connections(&self, address: &ListenAddress) -> usize {
         self.state.borrow_mut().waiting_connections(address)
     }
 
     /// Connects from an address of the world's choosing. `None` when nobody listens at exactly this address, or
     /// the chosen listener's queue is full.
-    #[must_use]
     pub fn connect(&self, address: &ListenAddress) -> Option<ClientId> {
         let state = &mut *self.state.borrow_mut();
         let peer = match address {
@@ -132,7 +123,6 @@ impl World {
     }
 
     /// Connects from this address.
-    #[must_use]
     pub fn connect_from(&self, address: &ListenAddress, peer: Peer) -> Option<ClientId> {
         self.state.borrow_mut().connect(address, peer).map(ClientId)
     }
@@ -149,7 +139,6 @@ impl World {
 
     /// Takes the other end of a connection that a scheduler made, with the address it comes from. From here on it is a
     /// client like any other; the scheduler's end is the server's.
-    #[must_use]
     pub fn accept_remote(&self, address: &RemoteAddress) -> Option<(ClientId, Peer)> {
         let accepted = self.state.borrow_mut().accept_remote(address);
         accepted.map(|(key, peer)| (ClientId(key), peer))
@@ -161,19 +150,16 @@ impl World {
     }
 
     /// Bytes that wait at the client because the server does not read.
-    #[must_use]
     pub fn client_unsent(&self, client: ClientId) -> usize {
         self.with_client(client, |state, index| state.connection(index).unsent()).unwrap_or(0)
     }
 
     /// Takes everything that arrived and the client has read.
-    #[must_use]
     pub fn client_received(&self, client: ClientId) -> Vec<u8> {
         self.with_client(client, State::client_received).unwrap_or_default()
     }
 
     /// Takes at most this many bytes of what arrived, also those that a stalled client has not read: a slow reader.
-    #[must_use]
     pub fn client_read(&self, client: ClientId, most: usize) -> Vec<u8> {
         self.with_client(client, |state, index| state.client_read(index, most)).unwrap_or_default()
     }
@@ -199,14 +185,12 @@ impl World {
     }
 
     /// The state of the connection as the client sees it.
-    #[must_use]
     pub fn client_state(&self, client: ClientId) -> ClientState {
         self.with_client(client, |state, index| state.connection(index).client_state())
             .unwrap_or(ClientState::Closed)
     }
 
     /// The scheduler that accepted or made the connection, once one has.
-    #[must_use]
     pub fn client_scheduler(&self, client: ClientId) -> Option<usize> {
         self.with_client(client, |state, index| state.connection(index).scheduler())
             .filter(|scheduler| *scheduler != u16::MAX)

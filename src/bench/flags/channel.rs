@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{Agents, Form, Surroundings};
+use super::{Agents, Surroundings};
 use crate::duration::duration;
+use crate::output::FormFlag;
 
 const CHANNEL_EXAMPLES: &str = "Examples:
   velodrome bench channel 127.0.0.1:8080/channels/news                 1,000 subscribers, one message at a time
@@ -94,6 +95,6 @@ pub(crate) struct Channel {
     pub(crate) place: Surroundings,
     #[command(flatten)]
     pub(crate) agents: Agents,
-    #[command(flatten)]
-    pub(crate) form: Form,
+    #[command(flatten, next_help_heading = "Output")]
+    pub(crate) form: FormFlag,
 }

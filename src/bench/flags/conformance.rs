@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::Tls;
 use crate::duration::duration;
+use crate::output::FormFlag;
 
 const CONFORMANCE_EXAMPLES: &str = "Examples:
   velodrome bench conformance 127.0.0.1:8080
@@ -56,9 +57,8 @@ pub(crate) struct Conformance {
     /// Confirm that a host outside private networks is yours.
     #[arg(long)]
     pub(crate) i_own_this_host: bool,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: FormFlag,
     #[command(flatten)]
     pub(crate) tls: Tls,
 }

@@ -216,17 +216,13 @@ fn run_workload(
         return outcome;
     }
     let measuring = measure::Measuring { workload, site, cores, descriptors };
-    let mut running: Vec<(Contender, Running)> = Vec::new();
-    for contender in workload.contenders.iter().chain(&plan.guests) {
-        match Running::start(contender, workload, site, cores) {
-            Ok(server) => {
-                outcome.note_command(contender.name, &server.command);
-                outcome.note_load(&measuring.load_command(&server, plan.duration));
-                running.push((*contender, server));
-            }
-            // A contender that cannot run (not installed, not built) is reported, and the others continue.
-            Err(failure) => outcome.skip(contender.name, failure.to_string()),
-        }
+    let contenders = workload.contenders.iter().chain(&plan.guests);
+    let mut running = start_each(contenders, &mut outcome, |contender| {
+        let server = Running::start(contender, workload, site, cores)?;
+        Ok((server.command.clone(), server))
+    });
+    if let Some((_, server)) = running.last() {
+        outcome.note_load(&measuring.load_command(server, plan.duration));
     }
     // The same rate for all in the open loop, otherwise their tails could not be compared.
     let mut slowest = f64::INFINITY;
@@ -258,18 +254,36 @@ fn run_workload(
     outcome
 }
 
-/// Runs a function with each server that still takes part. A server that fails is reported and ended, so that
-/// the figures of the others are not lost.
-fn keep(
-    running: &mut Vec<(Contender, Running)>,
+/// Starts each contender: `start` returns its command and what is measured. One that cannot run (not installed, not
+/// built) is reported, and the others continue.
+fn start_each<'c, T>(
+    contenders: impl Iterator<Item = &'c Contender>,
     outcome: &mut Comparison,
-    mut work: impl FnMut(&Contender, &mut Running) -> Result<Option<Sample>, Failure>,
-) {
-    running.retain_mut(|(contender, server)| match work(contender, server) {
-        Ok(sample) => {
-            if let Some(sample) = sample {
-                outcome.add(contender.name, sample);
+    mut start: impl FnMut(&Contender) -> Result<(String, T), Failure>,
+) -> Vec<(Contender, T)> {
+    let mut running = Vec::new();
+    for contender in contenders {
+        match start(contender) {
+            Ok((command, one)) => {
+                outcome.note_command(contender.name, &command);
+                running.push((*contender, one));
             }
+            Err(failure) => outcome.skip(contender.name, failure.to_string()),
+        }
+    }
+    running
+}
+
+/// Runs a function with each contender that still takes part. One that fails is reported and ended, so that the
+/// figures of the others are not lost.
+fn keep<T>(
+    running: &mut Vec<(Contender, T)>,
+    outcome: &mut Comparison,
+    mut work: impl FnMut(&Contender, &mut T) -> Result<Option<Sample>, Failure>,
+) {
+    running.retain_mut(|(contender, one)| match work(contender, one) {
+        Ok(sample) => {
+            sample.into_iter().for_each(|sample| outcome.add(contender.name, sample));
             true
         }
         Err(failure) => {

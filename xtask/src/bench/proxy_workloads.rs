@@ -73,10 +73,6 @@ pub(crate) const PROXY_WORKLOADS: &[Workload] = &[
         runs: Runs::WhenNamed,
         contenders: PROXIES,
         main_metric: Metric::LatencyP99,
-        targets: &[Target {
-            metric: Metric::LatencyP99,
-            against: Against::Above("direct"),
-            bound: Bound::AtMost(200.0),
-        }],
+        targets: &[Target::at_most(Metric::LatencyP99, Against::Above("direct"), 200.0)],
     },
 ];

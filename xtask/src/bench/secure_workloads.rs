@@ -42,11 +42,7 @@ pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
         &[SECURE_NGINX, SECURE, PLAIN, SECURE_HAPROXY, SECURE_CADDY],
         &[
             to_nginx(Metric::CpuMicros, 0.75),
-            Target {
-                metric: Metric::CpuMicros,
-                against: Against::Contender("plain"),
-                bound: Bound::AtMost(1.25),
-            },
+            Target::at_most(Metric::CpuMicros, Against::Contender("plain"), 1.25),
         ],
     ),
     secure(
@@ -80,11 +76,7 @@ pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
         "/json",
         Load::SecurePaced { connections: 16, rate: 1_000, beside: Beside::Handshakes },
         SECURE_FIELD,
-        &[Target {
-            metric: Metric::LatencyP99,
-            against: Against::Itself,
-            bound: Bound::AtMost(5_000.0),
-        }],
+        &[Target::at_most(Metric::LatencyP99, Against::Itself, 5_000.0)],
     ),
     secure(
         "tls-sockets",
@@ -92,11 +84,7 @@ pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
         "/channels/fan",
         Load::SecureFan { members: 1_000 },
         &[PLAIN, SECURE],
-        &[Target {
-            metric: Metric::CpuMicros,
-            against: Against::Contender("plain"),
-            bound: Bound::AtMost(1.6),
-        }],
+        &[Target::at_most(Metric::CpuMicros, Against::Contender("plain"), 1.6)],
     ),
     secure(
         "tls-idle",
@@ -106,11 +94,7 @@ pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
         SECURE_FIELD,
         &[
             to_nginx(Metric::ResidentBytes, 0.15),
-            Target {
-                metric: Metric::ResidentBytes,
-                against: Against::Itself,
-                bound: Bound::AtMost(2_048.0),
-            },
+            Target::at_most(Metric::ResidentBytes, Against::Itself, 2_048.0),
         ],
     ),
 ];

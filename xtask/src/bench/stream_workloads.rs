@@ -7,15 +7,11 @@ use crate::bench::contender::{
     SECURE_HAPROXY, SECURE_NGINX, SOCKETS_BESIDE, STREAMS,
 };
 use crate::bench::sample::Metric;
-use crate::bench::target::{Against, Bound, Target};
+use crate::bench::target::{Against, Target};
 use crate::bench::workload::{Beside, Load, Runs, Way, Workload};
 
 const fn cpu_to(name: &'static str, most: f64) -> Target {
-    Target {
-        metric: Metric::CpuMicros,
-        against: Against::Contender(name),
-        bound: Bound::AtMost(most),
-    }
+    Target::at_most(Metric::CpuMicros, Against::Contender(name), most)
 }
 
 /// A workload over HTTP/2.
@@ -95,10 +91,6 @@ pub(crate) const STREAM_WORKLOADS: &[Workload] = &[
         "/json",
         Load::IdleStreams { connections: 15_000 },
         &[PLAIN, CLEAR],
-        &[Target {
-            metric: Metric::ResidentBytes,
-            against: Against::Itself,
-            bound: Bound::AtMost(1_024.0),
-        }],
+        &[Target::at_most(Metric::ResidentBytes, Against::Itself, 1_024.0)],
     ),
 ];

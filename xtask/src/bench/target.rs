@@ -29,3 +29,13 @@ pub(crate) struct Target {
     pub(crate) against: Against,
     pub(crate) bound: Bound,
 }
+
+impl Target {
+    pub(crate) const fn at_most(metric: Metric, against: Against, most: f64) -> Target {
+        Target { metric, against, bound: Bound::AtMost(most) }
+    }
+
+    pub(crate) const fn at_least(metric: Metric, against: Against, least: f64) -> Target {
+        Target { metric, against, bound: Bound::AtLeast(least) }
+    }
+}

@@ -71,16 +71,8 @@ pub(crate) const FILES: &[(&str, usize)] = &[
 ];
 
 const FILE_TARGETS: &[Target] = &[
-    Target {
-        metric: Metric::CpuMicros,
-        against: Against::Contender("nginx"),
-        bound: Bound::AtMost(0.8),
-    },
-    Target {
-        metric: Metric::Rate,
-        against: Against::Contender("nginx"),
-        bound: Bound::AtLeast(1.0),
-    },
+    Target::at_most(Metric::CpuMicros, Against::Contender("nginx"), 0.8),
+    Target::at_least(Metric::Rate, Against::Contender("nginx"), 1.0),
 ];
 
 /// A file of this size, compared with nginx with `sendfile`.
@@ -102,18 +94,11 @@ const SHORT_FIELD: &[Contender] = &[FLOOR_SHORT, JSON, NGINX];
 
 const SHORT_TARGETS: &[Target] = &[
     ratio_to_floor(Metric::CpuMicros, 1.03),
-    Target {
-        metric: Metric::CpuMicros,
-        against: Against::Contender("nginx"),
-        bound: Bound::AtMost(1.0),
-    },
+    Target::at_most(Metric::CpuMicros, Against::Contender("nginx"), 1.0),
 ];
 
-const THREE_TIMES_NGINX: &[Target] = &[Target {
-    metric: Metric::Rate,
-    against: Against::Contender("nginx"),
-    bound: Bound::AtLeast(3.0),
-}];
+const THREE_TIMES_NGINX: &[Target] =
+    &[Target::at_least(Metric::Rate, Against::Contender("nginx"), 3.0)];
 
 const fn spinning(connections: u32) -> Load {
     Load::Few { connections, between: Between::Spins }
@@ -160,11 +145,7 @@ const PLAIN_WORKLOADS: &[Workload] = &[
         main_metric: Metric::CpuMicros,
         targets: &[
             ratio_to_floor(Metric::CpuMicros, 1.03),
-            Target {
-                metric: Metric::UserMicros,
-                against: Against::Itself,
-                bound: Bound::AtMost(0.28),
-            },
+            Target::at_most(Metric::UserMicros, Against::Itself, 0.28),
         ],
     },
     Workload {
@@ -215,11 +196,7 @@ const PLAIN_WORKLOADS: &[Workload] = &[
         runs: Runs::Always,
         contenders: KEPT_FIELD,
         main_metric: Metric::ResidentBytes,
-        targets: &[Target {
-            metric: Metric::ResidentBytes,
-            against: Against::Itself,
-            bound: Bound::AtMost(256.0),
-        }],
+        targets: &[Target::at_most(Metric::ResidentBytes, Against::Itself, 256.0)],
     },
     few("f-1", "JSON kept alive, 1 connection", spinning(1), Runs::Always),
     few("f-4", "JSON kept alive, 4 connections", spinning(4), Runs::Always),
@@ -310,11 +287,7 @@ const PLAIN_WORKLOADS: &[Workload] = &[
         (19_000, 1),
         &[FLOOR_HUB, SOCKETS],
         // A message reaches the last subscriber in at most 1.15 times the time.
-        &[Target {
-            metric: Metric::Rate,
-            against: Against::Contender("floor"),
-            bound: Bound::AtLeast(1.0 / 1.15),
-        }],
+        &[Target::at_least(Metric::Rate, Against::Contender("floor"), 1.0 / 1.15)],
     ),
 ];
 

@@ -3,8 +3,7 @@
 //! Owns the order: start a server, run `velodrome bench conformance` on it, end it, next one. A server that is not
 //! installed is reported as skipped. The suite judges.
 
-mod configurations;
-mod frame_configurations;
+mod configuration;
 mod servers;
 mod site;
 mod table;

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::client;
-use crate::conformance::configurations::{Addresses, apache2, caddy, haproxy, nginx, serve};
-use crate::conformance::frame_configurations;
+use crate::conformance::configuration::{Addresses, Configuration};
 use crate::conformance::site::Site;
 use crate::failure::Failure;
 use crate::process::{self, Guarded};
@@ -53,8 +52,7 @@ pub(crate) struct Server {
     /// The argument that prints its version.
     version: &'static str,
     offers: &'static [&'static [Offer]],
-    /// Writes its configuration and returns its arguments.
-    command: fn(&Site, &Addresses) -> Result<Vec<String>, Failure>,
+    configuration: Configuration,
 }
 
 /// The other servers.
@@ -64,7 +62,13 @@ pub(crate) const OTHERS: [Server; 4] = [
         note: "one process; bodies are sent back by an error page",
         version: "-v",
         offers: EVERYTHING,
-        command: nginx,
+        configuration: Configuration {
+            file: "nginx.conf",
+            text: include_str!(
+                "../../../crates/conformance/tests/conformance/nginx_server/nginx.conf"
+            ),
+            arguments: &["-p", "@FOLDER@", "-e", "stderr", "-c", "@CONFIGURATION@"],
+        },
     },
     Server {
         name: "apache2",
@@ -72,7 +76,11 @@ pub(crate) const OTHERS: [Server; 4] = [
                service of ours behind mod_proxy_http",
         version: "-v",
         offers: &[PLAIN, SITE, BODIES],
-        command: apache2,
+        configuration: Configuration {
+            file: "apache2.conf",
+            text: include_str!("configurations/apache2.conf"),
+            arguments: &["-f", "@CONFIGURATION@", "-D", "FOREGROUND"],
+        },
     },
     Server {
         name: "caddy",
@@ -80,14 +88,22 @@ pub(crate) const OTHERS: [Server; 4] = [
                `reverse_proxy`",
         version: "version",
         offers: EVERYTHING,
-        command: caddy,
+        configuration: Configuration {
+            file: "Caddyfile",
+            text: include_str!("configurations/Caddyfile"),
+            arguments: &["run", "--adapter", "caddyfile", "--config", "@CONFIGURATION@"],
+        },
     },
     Server {
         name: "haproxy",
         note: "a proxy before both of ours, which have the files and send bodies back",
         version: "-v",
         offers: EVERYTHING,
-        command: haproxy,
+        configuration: Configuration {
+            file: "haproxy.cfg",
+            text: include_str!("configurations/haproxy.cfg"),
+            arguments: &["-db", "-f", "@CONFIGURATION@"],
+        },
     },
 ];
 
@@ -98,44 +114,90 @@ pub(crate) const OVER_FRAMES: [Server; 6] = [
         note: "`velodrome serve` with `h2c = true`; bodies are sent back by `examples/reflect.rs` behind its proxy",
         version: "--version",
         offers: FRAMES,
-        command: frame_configurations::velodrome,
+        configuration: Configuration {
+            file: "velodrome-h2.toml",
+            text: include_str!("configurations/velodrome-h2.toml"),
+            arguments: &[
+                "serve",
+                "@FOLDER@/files",
+                "--config=@CONFIGURATION@",
+                "--admin-socket=@FOLDER@/run/control-h2.sock",
+                "--schedulers=1",
+            ],
+        },
     },
     Server {
         name: "nginx",
         note: "one process, `listen ... http2`",
         version: "-v",
         offers: FRAMES,
-        command: frame_configurations::nginx,
+        configuration: Configuration {
+            file: "nginx-h2.conf",
+            text: include_str!(
+                "../../../crates/conformance/tests/conformance/nginx_server/nginx_frames.conf"
+            ),
+            arguments: &["-p", "@FOLDER@", "-e", "stderr", "-c", "@CONFIGURATION@"],
+        },
     },
     Server {
         name: "h2o",
         note: "one thread",
         version: "--version",
         offers: FRAMES,
-        command: frame_configurations::h2o,
+        configuration: Configuration {
+            file: "h2o.conf",
+            text: include_str!("configurations/h2o.conf"),
+            arguments: &["-c", "@CONFIGURATION@"],
+        },
     },
     Server {
         name: "apache2",
         note: "mpm_event with mod_http2",
         version: "-v",
         offers: FRAMES,
-        command: frame_configurations::apache2,
+        configuration: Configuration {
+            file: "apache2-h2.conf",
+            text: include_str!("configurations/apache2-h2.conf"),
+            arguments: &["-f", "@CONFIGURATION@", "-D", "FOREGROUND"],
+        },
     },
     Server {
         name: "caddy",
         note: "`protocols h1 h2c`",
         version: "version",
         offers: FRAMES,
-        command: frame_configurations::caddy,
+        configuration: Configuration {
+            file: "Caddyfile-h2",
+            text: include_str!("configurations/Caddyfile-h2"),
+            arguments: &["run", "--adapter", "caddyfile", "--config", "@CONFIGURATION@"],
+        },
     },
     Server {
         name: "haproxy",
         note: "a proxy before our file server",
         version: "-v",
         offers: FRAMES,
-        command: frame_configurations::haproxy,
+        configuration: Configuration {
+            file: "haproxy-h2.cfg",
+            text: include_str!("configurations/haproxy-h2.cfg"),
+            arguments: &["-db", "-f", "@CONFIGURATION@"],
+        },
     },
 ];
+
+/// Ours, with files.
+const FILE_SERVER: Configuration = Configuration {
+    file: "velodrome.toml",
+    text: include_str!("configurations/velodrome.toml"),
+    arguments: &[
+        "serve",
+        "@FOLDER@/files",
+        "--config=@CONFIGURATION@",
+        "--listen=@ADDRESS@",
+        "--admin-socket=@FOLDER@/run/control.sock",
+        "--schedulers=1",
+    ],
+};
 
 /// A running server; it ends when dropped.
 pub(crate) struct Running {
@@ -159,7 +221,8 @@ impl Ours {
         let unknown = Failure::Work("velodrome does not say its version".to_owned());
         let version = version_of(&program, "--version").ok_or(unknown)?;
         let address = server::free_address()?;
-        let words = serve(site, address)?;
+        let words =
+            FILE_SERVER.write(site, &Addresses { own: address, files: address, echo: address })?;
         let offers = &[PLAIN, SITE, PRECOMPRESSED];
         let files = launch("velodrome", &program, &words, site, address, offers, Protocol::One)?;
         let program = programs.join("examples/reflect");
@@ -189,7 +252,7 @@ impl Server {
     ) -> Result<Running, Failure> {
         let own = server::free_address()?;
         let addresses = Addresses { own, files: ours.files.address, echo: ours.echo.address };
-        let words = (self.command)(site, &addresses)?;
+        let words = self.configuration.write(site, &addresses)?;
         launch(self.name, program, &words, site, own, self.offers, protocol)
     }
 }

@@ -56,11 +56,9 @@ impl Site {
         self.folder.join("files")
     }
 
-    /// Writes a configuration and returns its path.
-    pub(crate) fn write(&self, name: &str, text: &str) -> Result<String, Failure> {
-        let path = self.folder.join(name);
-        std::fs::write(&path, text)?;
-        Ok(path.display().to_string())
+    /// Writes a configuration.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
+        Ok(std::fs::write(self.folder.join(name), text)?)
     }
 }
 

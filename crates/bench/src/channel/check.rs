@@ -59,7 +59,6 @@ pub(super) struct CheckTally {
 }
 
 impl CheckTally {
-    /// A fault.
     pub(super) fn add(&mut self, fault: DeliveryFault) {
         *self.counts.entry(fault.kind).or_default() += fault.messages;
         // Of each kind, so that many of one kind do not hide another.

@@ -16,8 +16,8 @@ use runtime::RemoteAddress;
 use runtime::clock::milliseconds;
 use runtime::limits::CONNECTS_PER_TURN;
 use runtime::service::{
-    Beginning, ClockUse, CloseReason, Connect, Context, Event, ListenerIndex, Next, Progress,
-    SchedulerCommand, Service, ServiceContext,
+    Beginning, ClockUse, CloseReason, Connect, Event, ListenerIndex, Next, Progress,
+    SchedulerCommand, Service,
 };
 use runtime::transport::{Transport, Violation};
 use sys::socket::Peer;
@@ -27,7 +27,7 @@ use wire::websocket::{MessageReader, Opcode, write_masked};
 use super::signs::Signs;
 use super::tally::{Finished, Tally};
 use super::{ChannelPlan, workload::Storm};
-use crate::client::NoThreadMessage;
+use crate::client::{Context, NoThreadMessage, ServiceContext};
 use crate::host::ThreadSample;
 use crate::plan::{LoadAddress, ThreadShare};
 use crate::tally::HandshakeFault;
@@ -116,7 +116,7 @@ impl Subscriber {
         }
     }
 
-    fn send(&self, text: &[u8], context: &mut Context<'_, NoThreadMessage>) {
+    fn send(&self, text: &[u8], context: &mut Context<'_>) {
         write_masked(context.output.buffer(), Opcode::Text, text, [0; 4]);
     }
 
@@ -164,7 +164,7 @@ impl Subscribers {
         }
     }
 
-    fn open_some(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
+    fn open_some(&mut self, context: &mut ServiceContext<'_>) {
         for _ in 0..CONNECTS_PER_TURN {
             let Some(number) = self.seats.next(context.now.monotonic_ns) else { return };
             let way = self.share.way(number);
@@ -194,7 +194,7 @@ impl Subscribers {
         }
     }
 
-    fn begin_measuring(&mut self, context: &ServiceContext<'_, NoThreadMessage>) {
+    fn begin_measuring(&mut self, context: &ServiceContext<'_>) {
         if self.before.is_none() && self.orders.signs.begin_ns() != u64::MAX {
             let sample = ThreadSample::current().ok();
             self.before = sample.map(|sample| (sample, context.now.monotonic_ns));
@@ -216,12 +216,7 @@ impl Service for Subscribers {
         false
     }
 
-    fn on_accept(
-        &mut self,
-        _: ListenerIndex,
-        _: Peer,
-        _: &mut Context<'_, NoThreadMessage>,
-    ) -> Option<Subscriber> {
+    fn on_accept(&mut self, _: ListenerIndex, _: Peer, _: &mut Context<'_>) -> Option<Subscriber> {
         None
     }
 
@@ -229,7 +224,7 @@ impl Service for Subscribers {
         &mut self,
         ticket: u64,
         begun: Result<(), std::io::ErrorKind>,
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) -> Option<Subscriber> {
         self.now_ns = context.now.monotonic_ns;
         let number = u32::try_from(ticket).ok()?;
@@ -245,11 +240,7 @@ impl Service for Subscribers {
         self.transport_of(beginning)
     }
 
-    fn on_agreed(
-        &mut self,
-        subscriber: &mut Subscriber,
-        context: &mut Context<'_, NoThreadMessage>,
-    ) -> Next {
+    fn on_agreed(&mut self, subscriber: &mut Subscriber, context: &mut Context<'_>) -> Next {
         self.take_agreement(subscriber, context);
         Next::Read
     }
@@ -258,7 +249,7 @@ impl Service for Subscribers {
         &mut self,
         subscriber: &mut Subscriber,
         why: Violation,
-        _: &mut Context<'_, NoThreadMessage>,
+        _: &mut Context<'_>,
     ) {
         self.fail_handshake(subscriber, why.into());
     }
@@ -267,7 +258,7 @@ impl Service for Subscribers {
         &mut self,
         subscriber: &mut Subscriber,
         input: &[u8],
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) -> Progress {
         match subscriber.phase {
             Phase::Confirming | Phase::Subscribed => self.take_frames(subscriber, input, context),
@@ -287,7 +278,7 @@ impl Service for Subscribers {
         &mut self,
         subscriber: &mut Subscriber,
         event: Event,
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) -> Next {
         self.now_ns = context.now.monotonic_ns;
         match event {
@@ -344,11 +335,11 @@ impl Service for Subscribers {
         self.tally.lose(kind);
     }
 
-    fn on_start(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
+    fn on_start(&mut self, context: &mut ServiceContext<'_>) {
         context.wake_after_ms(0);
     }
 
-    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_>) {
         self.now_ns = context.now.monotonic_ns;
         if self.orders.signs.ending().is_some() {
             context.command(SchedulerCommand::Drain { deadline_ms: 0, idle_grace_ms: 0 });
@@ -376,7 +367,7 @@ impl Service for Subscribers {
         }
     }
 
-    fn on_stop(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
+    fn on_stop(&mut self, context: &mut ServiceContext<'_>) {
         let now = ThreadSample::current().ok();
         let used = self.before.zip(now).map(|((before, since_ns), now)| {
             now.since(&before, self.orders.core, 0, context.now.monotonic_ns - since_ns)

@@ -33,10 +33,8 @@ pub struct ChannelReport {
     /// Connections that did not become subscribers, by reason.
     pub failed: BTreeMap<String, u64>,
     /// How connections were to be encrypted; null if they were not.
-    #[serde(default)]
     pub tls_plan: Option<EncryptionPlanReport>,
     /// The handshakes of encrypted connections; null without any.
-    #[serde(default)]
     pub tls: Option<EncryptionReport>,
     /// Messages published.
     pub published: u64,
@@ -71,10 +69,8 @@ pub struct ChannelReport {
     #[serde(default)]
     pub addresses: Vec<String>,
     /// Deliveries at the address where a message was published; null with one address.
-    #[serde(default)]
     pub same_address: Option<TimeDistribution>,
     /// Deliveries at the others; null with one address.
-    #[serde(default)]
     pub other_address: Option<TimeDistribution>,
     /// Deliveries of each pair of addresses.
     #[serde(default)]
@@ -83,7 +79,6 @@ pub struct ChannelReport {
     #[serde(default)]
     pub check: CheckReport,
     /// The storm and the churn; null without them.
-    #[serde(default)]
     pub workload: Option<WorkloadReport>,
     /// The generators on other hosts; empty without them.
     #[serde(default)]

@@ -3,11 +3,12 @@
 //! Owns the steps from received bytes to an answered or failed request. The plan's check says what
 //! is expected.
 
-use runtime::service::{Context, Next, Progress};
+use runtime::service::{Next, Progress};
 use wire::http::received::AfterStep;
 
+use super::LoadClient;
 use super::connection::{LoadConnection, Phase};
-use super::{LoadClient, NoThreadMessage};
+use crate::client::Context;
 use crate::plan::BodyCheck;
 use crate::tally::{Answering, FailureKind};
 
@@ -18,7 +19,7 @@ impl LoadClient {
         &mut self,
         connection: &mut LoadConnection,
         input: &[u8],
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) -> Progress {
         if let Some(store) = self.work.plan.store {
             return self.take_replies(connection, input, store, context);

@@ -2,12 +2,11 @@
 //!
 //! Owns what a connection sends next, and what counts as failed when it cannot continue.
 
-use runtime::service::Context;
-
+use super::LoadClient;
 use super::connection::{LoadConnection, Phase};
 use super::pending::Pending;
 use super::window::Stage;
-use super::{LoadClient, NoThreadMessage};
+use crate::client::Context;
 use crate::limits::RECONNECT_PAUSE_NS;
 use crate::plan::{Lifetime, Upkeep};
 use crate::tally::{FailureKind, Sending};
@@ -15,11 +14,7 @@ use crate::tally::{FailureKind, Sending};
 impl LoadClient {
     /// Sends as many requests as the connection may have in flight.
     #[inline]
-    pub(super) fn fill(
-        &mut self,
-        connection: &mut LoadConnection,
-        context: &mut Context<'_, NoThreadMessage>,
-    ) {
+    pub(super) fn fill(&mut self, connection: &mut LoadConnection, context: &mut Context<'_>) {
         let now_ns = context.now.monotonic_ns;
         let pipeline = connection.room(self.work.plan.pipeline as usize);
         let peer = self.peer_of(connection);
@@ -69,11 +64,7 @@ impl LoadClient {
     /// connection (TCP_DEFER_ACCEPT), and closes one that never sent a request sooner than one between requests. It
     /// counts as open once that is answered, because a connection that the kernel reports may still be in the server's
     /// queue.
-    pub(super) fn greet(
-        &mut self,
-        connection: &mut LoadConnection,
-        context: &mut Context<'_, NoThreadMessage>,
-    ) {
+    pub(super) fn greet(&mut self, connection: &mut LoadConnection, context: &mut Context<'_>) {
         let peer = self.peer_of(connection);
         self.tally.ask();
         self.send(connection, peer, context.now.monotonic_ns, context);
@@ -87,7 +78,7 @@ impl LoadClient {
         connection: &mut LoadConnection,
         peer: usize,
         due_ns: u64,
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) {
         // Borrowed without counting, because all threads share the one reference count.
         let plan = &self.work.plan;
@@ -117,11 +108,7 @@ impl LoadClient {
 
     /// The deadline of the oldest request.
     #[inline]
-    fn set_deadline(
-        &self,
-        connection: &LoadConnection,
-        context: &mut Context<'_, NoThreadMessage>,
-    ) {
+    fn set_deadline(&self, connection: &LoadConnection, context: &mut Context<'_>) {
         let timeout_ms =
             u64::try_from(self.work.plan.timeout.as_millis()).unwrap_or(u64::MAX).max(1);
         let waited_ms = connection.oldest().map_or(0, |pending| {
@@ -131,12 +118,7 @@ impl LoadClient {
     }
 
     /// Lists a connection as free to take another request.
-    fn list(
-        &mut self,
-        connection: &LoadConnection,
-        peer: usize,
-        context: &Context<'_, NoThreadMessage>,
-    ) {
+    fn list(&mut self, connection: &LoadConnection, peer: usize, context: &Context<'_>) {
         if connection.phase() != Phase::Open {
             return;
         }

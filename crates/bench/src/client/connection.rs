@@ -264,7 +264,6 @@ impl LoadConnection {
         self.body_bytes
     }
 
-    /// Checks a piece of the body.
     #[inline]
     pub(super) fn check_piece(&mut self, check: &BodyCheck, piece: &[u8]) {
         check.take(&mut self.body, piece);

@@ -107,6 +107,9 @@ pub struct OpeningTimes {
 #[derive(Debug)]
 pub enum NoThreadMessage {}
 
+pub(crate) type Context<'a> = runtime::service::Context<'a, NoThreadMessage>;
+pub(crate) type ServiceContext<'a> = runtime::service::ServiceContext<'a, NoThreadMessage>;
+
 /// The generator of one thread.
 #[derive(Debug)]
 pub struct LoadClient {

@@ -3,11 +3,11 @@
 //! Owns when a connection is begun, and when it counts as open. Never ends one.
 
 use runtime::limits::CONNECTS_PER_TURN;
-use runtime::service::{Context, ServiceContext};
 
 use super::connection::LoadConnection;
 use super::window::Stage;
-use super::{LoadClient, NoThreadMessage, OpeningTimes};
+use super::{LoadClient, OpeningTimes};
+use crate::client::{Context, ServiceContext};
 
 impl LoadClient {
     /// Opens connections that live through the run; others are opened when a request is due.
@@ -26,7 +26,7 @@ impl LoadClient {
     }
 
     /// As many as one turn begins: a million at once would wait in a long queue, whose memory is not given back.
-    pub(super) fn open_some(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
+    pub(super) fn open_some(&mut self, context: &mut ServiceContext<'_>) {
         for _ in 0..CONNECTS_PER_TURN {
             let Some(number) = self.unopened.next() else { return };
             context.command(self.connect(number));
@@ -34,11 +34,7 @@ impl LoadClient {
     }
 
     /// The connection is established, and encrypted if it should be.
-    pub(super) fn begin_use(
-        &mut self,
-        connection: &mut LoadConnection,
-        context: &mut Context<'_, NoThreadMessage>,
-    ) {
+    pub(super) fn begin_use(&mut self, connection: &mut LoadConnection, context: &mut Context<'_>) {
         if self.is_multiplexed() {
             self.begin_streams(connection, context);
         } else {
@@ -50,7 +46,7 @@ impl LoadClient {
     pub(super) fn begin_requests(
         &mut self,
         connection: &mut LoadConnection,
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) {
         self.opened(connection.number());
         connection.begin_requests();
@@ -82,11 +78,7 @@ impl LoadClient {
     }
 
     /// Opens connections again whose pause is over, or that need none.
-    pub(super) fn reconnect_due(
-        &mut self,
-        now_ns: u64,
-        context: &mut ServiceContext<'_, NoThreadMessage>,
-    ) {
+    pub(super) fn reconnect_due(&mut self, now_ns: u64, context: &mut ServiceContext<'_>) {
         while let Some((due_ns, number)) = self.retries.front().copied()
             && due_ns <= now_ns
         {

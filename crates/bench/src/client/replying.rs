@@ -2,12 +2,13 @@
 //!
 //! Owns the steps from received bytes to an answered or failed request, as `answer` does for HTTP.
 
-use runtime::service::{Context, Next, Progress};
+use runtime::service::{Next, Progress};
 
+use super::LoadClient;
 use super::connection::{LoadConnection, Phase};
 use super::pending::Pending;
 use super::replies::{Judgement, Reply};
-use super::{LoadClient, NoThreadMessage};
+use crate::client::Context;
 use crate::plan::{AnswerBody, StorePlan};
 use crate::tally::{Answering, FailureKind};
 
@@ -18,7 +19,7 @@ impl LoadClient {
         connection: &mut LoadConnection,
         input: &[u8],
         store: StorePlan,
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) -> Progress {
         let now_ns = context.now.monotonic_ns;
         let mut consumed = 0;

@@ -6,8 +6,8 @@ use std::io;
 
 use runtime::clock::Now;
 use runtime::service::{
-    Beginning, ClockUse, CloseReason, Context, Event, ListenerIndex, Next, Progress,
-    SchedulerCommand, Service, ServiceContext,
+    Beginning, ClockUse, CloseReason, Event, ListenerIndex, Next, Progress, SchedulerCommand,
+    Service,
 };
 use runtime::transport::{Transport, Violation};
 use sys::socket::Peer;
@@ -19,6 +19,7 @@ use super::pacer::{Pacer, Taker};
 use super::waits::Waits;
 use super::window::Stage;
 use super::{Finished, LoadClient, MeasuredWindow, NoThreadMessage};
+use crate::client::{Context, ServiceContext};
 use crate::host::{ThreadSample, ThreadUse};
 use crate::limits::LIVE_NS;
 use crate::plan::{Lifetime, Upkeep};
@@ -36,7 +37,7 @@ impl LoadClient {
         }
     }
 
-    fn count(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
+    fn count(&mut self, context: &mut ServiceContext<'_>) {
         let opening = match self.work.plan.lifetime {
             Lifetime::KeptAlive => Opening::Kept,
             Lifetime::Requests(_) => Opening::Cleared,
@@ -52,7 +53,7 @@ impl LoadClient {
 
     /// Ends the counting and the scheduler. Each connection adds its unanswered requests when it is closed; after the
     /// last one the measurement is handed over.
-    fn end(&mut self, now: Now, context: &mut ServiceContext<'_, NoThreadMessage>) {
+    fn end(&mut self, now: Now, context: &mut ServiceContext<'_>) {
         let end_ns = now.monotonic_ns.min(self.window.end_ns);
         let wall_ns = end_ns.saturating_sub(self.window.begin_ns);
         let used = match (self.before.take(), ThreadSample::current()) {
@@ -81,7 +82,7 @@ impl LoadClient {
     }
 
     /// Assigns connections to the waiting requests.
-    fn call_takers(&mut self, now_ns: u64, context: &mut ServiceContext<'_, NoThreadMessage>) {
+    fn call_takers(&mut self, now_ns: u64, context: &mut ServiceContext<'_>) {
         let left = self.left_to_ask();
         let Some(pacer) = &mut self.pacer else { return };
         self.tally.asked += pacer.advance(now_ns, left, &mut self.state);
@@ -156,12 +157,12 @@ impl Service for LoadClient {
         &mut self,
         _listener: ListenerIndex,
         _peer: Peer,
-        _context: &mut Context<'_, NoThreadMessage>,
+        _context: &mut Context<'_>,
     ) -> Option<LoadConnection> {
         None
     }
 
-    fn on_start(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
+    fn on_start(&mut self, context: &mut ServiceContext<'_>) {
         let now_ns = context.now.monotonic_ns;
         if self.stage == Stage::Opening {
             self.begin_opening(now_ns);
@@ -174,7 +175,7 @@ impl Service for LoadClient {
         &mut self,
         ticket: u64,
         begun: Result<(), io::ErrorKind>,
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) -> Option<LoadConnection> {
         let number = u32::try_from(ticket).unwrap_or(u32::MAX);
         let now_ns = context.now.monotonic_ns;
@@ -200,11 +201,7 @@ impl Service for LoadClient {
         }
     }
 
-    fn on_agreed(
-        &mut self,
-        process: &mut LoadConnection,
-        context: &mut Context<'_, NoThreadMessage>,
-    ) -> Next {
+    fn on_agreed(&mut self, process: &mut LoadConnection, context: &mut Context<'_>) -> Next {
         self.now_ns = context.now.monotonic_ns;
         if let Some(agreed) = context.agreed() {
             if self.is_multiplexed() && agreed.protocol.as_deref() != Some(b"h2") {
@@ -221,7 +218,7 @@ impl Service for LoadClient {
         &mut self,
         process: &mut LoadConnection,
         why: Violation,
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) {
         self.now_ns = context.now.monotonic_ns;
         self.fail_handshake(process, why.into());
@@ -232,7 +229,7 @@ impl Service for LoadClient {
         &mut self,
         process: &mut LoadConnection,
         input: &[u8],
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) -> Progress {
         self.now_ns = context.now.monotonic_ns;
         self.take_input(process, input, context)
@@ -242,7 +239,7 @@ impl Service for LoadClient {
         &mut self,
         process: &mut LoadConnection,
         event: Event,
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) -> Next {
         let now_ns = context.now.monotonic_ns;
         self.now_ns = now_ns;
@@ -340,7 +337,7 @@ impl Service for LoadClient {
         self.replace(process.number(), outlook);
     }
 
-    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_>) {
         let now_ns = context.now.monotonic_ns;
         self.now_ns = now_ns;
         if self.stage == Stage::Ended {
@@ -372,7 +369,7 @@ impl Service for LoadClient {
         context.wake_at_ns(self.next_ns());
     }
 
-    fn on_stop(&mut self, _context: &mut ServiceContext<'_, NoThreadMessage>) {
+    fn on_stop(&mut self, _context: &mut ServiceContext<'_>) {
         if let Some(outcome) = self.outcome.take() {
             // If the run was given up, there is no receiver.
             let _given_up = self.handover.send(outcome);

@@ -8,7 +8,6 @@ mod stream;
 
 use std::collections::VecDeque;
 
-use runtime::service::Context;
 use wire::h2::{
     AfterFrame, ErrorCode, PeerSettings, SettingId, SettingsReader, WINDOW_BYTES_AT_FIRST,
     WINDOW_BYTES_MAX, begin_headers, end_headers, write_reset, write_window_update,
@@ -16,8 +15,8 @@ use wire::h2::{
 use wire::hpack::{Decoder, Encoder, Indexing};
 use wire::limits::HPACK_TABLE_BYTES;
 
-use super::NoThreadMessage;
 use super::pending::Pending;
+use crate::client::Context;
 use crate::plan::AnswerBody;
 pub(super) use request::StreamRequest;
 use stream::{Stream, used_up};
@@ -188,7 +187,7 @@ impl Streams {
     }
 
     /// Sends content that has room in the windows of the server; `false` if some waits for a window.
-    pub(super) fn send_content(&mut self, context: &mut Context<'_, NoThreadMessage>) -> bool {
+    pub(super) fn send_content(&mut self, context: &mut Context<'_>) -> bool {
         let frame_bytes = self.settings.frame_bytes().into();
         let mut is_sent = true;
         for stream in self.list.iter_mut().filter(|stream| !stream.has_ended()) {

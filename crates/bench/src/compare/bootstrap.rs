@@ -25,7 +25,6 @@ impl Interval {
     }
 
     /// The interval of the inverse ratio.
-    #[must_use]
     pub fn mirrored(&self) -> Self {
         Self { low: 1.0 / self.high, high: 1.0 / self.low }
     }

@@ -2,7 +2,6 @@
 //!
 //! Owns these defaults. Never pins a thread: a thread pins itself.
 
-use std::fmt;
 use std::io;
 
 use sys::cpu::{CpuFacts, scheduler_count_default};
@@ -21,9 +20,10 @@ pub struct Cpus {
 }
 
 /// Why threads cannot be pinned as asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CpuError {
     /// A CPU that this process may not use.
+    #[error("CPU {cpu} is not one this process may use; choose among {}", list(.allowed))]
     NotAllowed {
         /// Which.
         cpu: usize,
@@ -31,6 +31,10 @@ pub enum CpuError {
         allowed: Vec<usize>,
     },
     /// Fewer CPUs than threads.
+    #[error(
+        "{threads} threads cannot have a CPU each: there are {cpus}; say -t {cpus}, or leave out \
+         --pin"
+    )]
     TooFew {
         /// Threads.
         threads: u32,
@@ -39,27 +43,9 @@ pub enum CpuError {
     },
 }
 
-impl fmt::Display for CpuError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotAllowed { cpu, allowed } => {
-                let allowed: Vec<String> = allowed.iter().map(usize::to_string).collect();
-                let allowed = allowed.join(",");
-                write!(
-                    formatter,
-                    "CPU {cpu} is not one this process may use; choose among {allowed}"
-                )
-            }
-            Self::TooFew { threads, cpus } => write!(
-                formatter,
-                "{threads} threads cannot have a CPU each: there are {cpus}; say -t {cpus}, or leave out \
-                 --pin"
-            ),
-        }
-    }
+fn list(cpus: &[usize]) -> String {
+    cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
-
-impl std::error::Error for CpuError {}
 
 impl Cpus {
     /// Asks the kernel.

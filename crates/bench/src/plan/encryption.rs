@@ -3,7 +3,6 @@
 //!
 //! Owns the files that the user names for that, read before the run. Never makes a connection.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use runtime::transport::Transport;
@@ -56,37 +55,31 @@ pub struct EncryptionAsk {
 }
 
 /// Why no encrypted connection can be made.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum EncryptionError {
     /// The authorities cannot be read.
+    #[error("--cacert: {0}")]
     Authorities(PemError),
     /// The own certificate cannot be used.
+    #[error("--cert: {0}")]
     Own(IdentityError),
     /// The name is not one of a server.
+    #[error(
+        "`{0}` is not the name of a server; write a host name or an address, as in --sni \
+         example.org"
+    )]
     Name(String),
     /// There are no authorities, or the settings are refused.
+    #[error("{error}{mend}", error = .0, mend = mend(.0))]
     Connector(ConnectorError),
 }
 
-impl fmt::Display for EncryptionError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Authorities(error) => write!(formatter, "--cacert: {error}"),
-            Self::Own(error) => write!(formatter, "--cert: {error}"),
-            Self::Name(name) => write!(
-                formatter,
-                "`{name}` is not the name of a server; write a host name or an address, as in --sni \
-                 example.org"
-            ),
-            Self::Connector(error @ ConnectorError::NoAuthorities) => {
-                write!(formatter, "{error} (--cacert FILE), or check nothing (--insecure)")
-            }
-            Self::Connector(error) => error.fmt(formatter),
-        }
+fn mend(error: &ConnectorError) -> &'static str {
+    match error {
+        ConnectorError::NoAuthorities => " (--cacert FILE), or check nothing (--insecure)",
+        _ => "",
     }
 }
-
-impl std::error::Error for EncryptionError {}
 
 /// How encrypted connections are made.
 #[derive(Clone, Debug)]

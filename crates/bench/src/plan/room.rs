@@ -3,7 +3,6 @@
 //! Owns that arithmetic and its refusals, which state the number that fits. Reads the host's limits in one place and
 //! changes only this process's soft limit of descriptors.
 
-use std::fmt;
 use std::net::SocketAddr;
 
 use runtime::launch::Tables;
@@ -54,9 +53,14 @@ impl PortRange {
 }
 
 /// Why a plan does not fit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RoomError {
     /// A table has too few descriptors.
+    #[error(
+        "{asked} connections do not fit: {fits} do, as a descriptor table holds {bound}; say -c \
+         {fits}{}, or raise the hard limit (`ulimit -Hn`, LimitNOFILE=)",
+        or_threads(.threads)
+    )]
     Descriptors {
         /// Requested connections.
         asked: u32,
@@ -68,6 +72,10 @@ pub enum RoomError {
         threads: Option<u32>,
     },
     /// There are too few ports from the source addresses to a peer.
+    #[error(
+        "{asked} connections to {peer} do not fit: {fits} do, as each source address has {ports} \
+         ports; name {sources} addresses with --source, or widen net.ipv4.ip_local_port_range"
+    )]
     Ports {
         /// Connections to that peer.
         asked: u32,
@@ -82,30 +90,9 @@ pub enum RoomError {
     },
 }
 
-impl fmt::Display for RoomError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Descriptors { asked, fits, bound, threads } => {
-                write!(
-                    formatter,
-                    "{asked} connections do not fit: {fits} do, as a descriptor table holds {bound}; say -c \
-                     {fits}"
-                )?;
-                if let Some(threads) = threads {
-                    write!(formatter, ", or -t {threads} (each thread has a table)")?;
-                }
-                write!(formatter, ", or raise the hard limit (`ulimit -Hn`, LimitNOFILE=)")
-            }
-            Self::Ports { asked, fits, peer, ports, sources } => write!(
-                formatter,
-                "{asked} connections to {peer} do not fit: {fits} do, as each source address has {ports} \
-                 ports; name {sources} addresses with --source, or widen net.ipv4.ip_local_port_range"
-            ),
-        }
-    }
+fn or_threads(threads: &Option<u32>) -> String {
+    threads.map_or(String::new(), |threads| format!(", or -t {threads} (each thread has a table)"))
 }
-
-impl std::error::Error for RoomError {}
 
 impl HostRoom {
     /// Reads the resources of this host. Raises this process's soft limit of descriptors to the hard one.

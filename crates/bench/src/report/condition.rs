@@ -2,7 +2,6 @@
 //!
 //! Owns their notation, and which figure each is compared with. Never changes the verdict: a valid result may fail.
 
-use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -37,21 +36,12 @@ enum Than {
 }
 
 /// A text that is not a condition.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no condition; write a percentile with a time as 'p99>5ms' (p50, p90, p95, p99, \
+     p99.9, p99.99, max), 'failed>1%' or 'rate<10k'"
+)]
 pub struct NoCondition(String);
-
-impl fmt::Display for NoCondition {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "`{}` is no condition; write a percentile with a time as 'p99>5ms' (p50, p90, p95, p99, p99.9, \
-             p99.99, max), 'failed>1%' or 'rate<10k'",
-            self.0
-        )
-    }
-}
-
-impl std::error::Error for NoCondition {}
 
 impl FailCondition {
     /// Parses a condition; `time` parses a duration.

@@ -111,7 +111,6 @@ pub struct PlanReport {
     /// Length of a run.
     pub duration_ns: u64,
     /// The number of requests after which a run ends early; null if only time ends it.
-    #[serde(default)]
     pub count: Option<u64>,
     /// Time before each run that is not counted.
     pub warmup_ns: u64,
@@ -131,7 +130,6 @@ pub struct PlanReport {
     /// The criteria for an answer, in words; null if any was accepted.
     pub check: Option<String>,
     /// How connections were to be encrypted; null if none was.
-    #[serde(default)]
     pub tls: Option<EncryptionPlanReport>,
     /// The seed of random numbers and arrivals.
     pub seed: u64,

@@ -99,20 +99,9 @@ impl fmt::Display for Percentile {
 }
 
 /// A text that is not the name of a percentile.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a percentile; write p50, p90, p95, p99, p99.9, p99.99 or max")]
 pub struct NoPercentile(pub String);
-
-impl fmt::Display for NoPercentile {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = &self.0;
-        write!(
-            formatter,
-            "`{text}` is not a percentile; write p50, p90, p95, p99, p99.9, p99.99 or max"
-        )
-    }
-}
-
-impl std::error::Error for NoPercentile {}
 
 impl FromStr for Percentile {
     type Err = NoPercentile;

@@ -30,10 +30,8 @@ pub struct RunReport {
     /// From the begin of a connect to its end.
     pub connect: LatencyReport,
     /// The handshakes of encrypted connections; null without any.
-    #[serde(default)]
     pub tls: Option<EncryptionReport>,
     /// The events of HTTP/2's streams; null if nothing did, and over HTTP/1.1.
-    #[serde(default)]
     pub http2: Option<StreamsReport>,
     /// From the time a request was due and a connection free until it was sent.
     pub late: LatencyReport,

@@ -44,10 +44,8 @@ pub struct Report {
     #[serde(default)]
     pub agents: Vec<AgentReport>,
     /// Whether a client reads its own writes at other addresses of a store; null if that was not checked.
-    #[serde(default)]
     pub own_writes: Option<OwnWritesReport>,
     /// The result of holding connections; null if not requested.
-    #[serde(default)]
     pub hold: Option<HoldReport>,
 }
 

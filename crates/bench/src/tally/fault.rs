@@ -10,7 +10,7 @@ use runtime::transport::{CertificateFault, Violation};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HandshakeFault {
     /// This side does not accept the server's certificate.
-    Certificate(CertificateReason),
+    Certificate(CertificateFault),
     /// The server sent this fatal alert (RFC 8446 section 6).
     Alert(u8),
     /// Both sides have no version, algorithm or application protocol in common.
@@ -23,43 +23,15 @@ pub enum HandshakeFault {
     Timeout,
 }
 
-/// Why a certificate is not accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CertificateReason {
-    /// There is none.
-    Missing,
-    /// Its time is over.
-    Expired,
-    /// Its time has not begun.
-    NotYetValid,
-    /// It is for other names.
-    WrongName,
-    /// No authority that is trusted has issued it.
-    UnknownAuthority,
-    /// It was revoked.
-    Revoked,
-    /// It cannot be read, its signature is wrong, or it is for another purpose.
-    Invalid,
-}
-
 impl From<Violation> for HandshakeFault {
     fn from(violation: Violation) -> Self {
-        let reason = match violation {
-            Violation::Protocol | Violation::OtherProtocol => return Self::Protocol,
-            Violation::NothingInCommon | Violation::UnknownName => return Self::NothingInCommon,
-            Violation::Alert(number) => return Self::Alert(number),
-            Violation::Cut => return Self::Cut,
-            Violation::Certificate(fault) => match fault {
-                CertificateFault::Missing => CertificateReason::Missing,
-                CertificateFault::Expired => CertificateReason::Expired,
-                CertificateFault::NotYetValid => CertificateReason::NotYetValid,
-                CertificateFault::WrongName => CertificateReason::WrongName,
-                CertificateFault::UnknownAuthority => CertificateReason::UnknownAuthority,
-                CertificateFault::Revoked => CertificateReason::Revoked,
-                CertificateFault::Invalid => CertificateReason::Invalid,
-            },
-        };
-        Self::Certificate(reason)
+        match violation {
+            Violation::Protocol | Violation::OtherProtocol => Self::Protocol,
+            Violation::NothingInCommon | Violation::UnknownName => Self::NothingInCommon,
+            Violation::Alert(number) => Self::Alert(number),
+            Violation::Cut => Self::Cut,
+            Violation::Certificate(fault) => Self::Certificate(fault),
+        }
     }
 }
 
@@ -68,13 +40,13 @@ impl HandshakeFault {
     pub fn code(self) -> String {
         let code = match self {
             Self::Alert(number) => return format!("alert_{number}"),
-            Self::Certificate(CertificateReason::Missing) => "no_certificate",
-            Self::Certificate(CertificateReason::Expired) => "expired",
-            Self::Certificate(CertificateReason::NotYetValid) => "not_yet_valid",
-            Self::Certificate(CertificateReason::WrongName) => "wrong_name",
-            Self::Certificate(CertificateReason::UnknownAuthority) => "unknown_authority",
-            Self::Certificate(CertificateReason::Revoked) => "revoked",
-            Self::Certificate(CertificateReason::Invalid) => "invalid_certificate",
+            Self::Certificate(CertificateFault::Missing) => "no_certificate",
+            Self::Certificate(CertificateFault::Expired) => "expired",
+            Self::Certificate(CertificateFault::NotYetValid) => "not_yet_valid",
+            Self::Certificate(CertificateFault::WrongName) => "wrong_name",
+            Self::Certificate(CertificateFault::UnknownAuthority) => "unknown_authority",
+            Self::Certificate(CertificateFault::Revoked) => "revoked",
+            Self::Certificate(CertificateFault::Invalid) => "invalid_certificate",
             Self::NothingInCommon => "nothing_in_common",
             Self::Protocol => "protocol",
             Self::Cut => "cut",
@@ -86,10 +58,10 @@ impl HandshakeFault {
     /// A user's remedy for it.
     pub fn mend(self) -> Option<&'static str> {
         Some(match self {
-            Self::Certificate(CertificateReason::WrongName) => {
+            Self::Certificate(CertificateFault::WrongName) => {
                 "name the server as its certificate does, with --sni NAME"
             }
-            Self::Certificate(CertificateReason::UnknownAuthority) => {
+            Self::Certificate(CertificateFault::UnknownAuthority) => {
                 "name the authority's file with --cacert, or accept any certificate with --insecure"
             }
             Self::Certificate(_) => "renew it, or accept any certificate with --insecure",
@@ -118,17 +90,15 @@ impl fmt::Display for HandshakeFault {
                     name => write!(formatter, "alert {number} ({name})"),
                 };
             }
-            Self::Certificate(CertificateReason::Missing) => "the server shows no certificate",
-            Self::Certificate(CertificateReason::Expired) => "the certificate has expired",
-            Self::Certificate(CertificateReason::NotYetValid) => "the certificate is not valid yet",
-            Self::Certificate(CertificateReason::WrongName) => {
-                "the certificate is for another name"
-            }
-            Self::Certificate(CertificateReason::UnknownAuthority) => {
+            Self::Certificate(CertificateFault::Missing) => "the server shows no certificate",
+            Self::Certificate(CertificateFault::Expired) => "the certificate has expired",
+            Self::Certificate(CertificateFault::NotYetValid) => "the certificate is not valid yet",
+            Self::Certificate(CertificateFault::WrongName) => "the certificate is for another name",
+            Self::Certificate(CertificateFault::UnknownAuthority) => {
                 "the certificate is by an unknown authority"
             }
-            Self::Certificate(CertificateReason::Revoked) => "the certificate is revoked",
-            Self::Certificate(CertificateReason::Invalid) => "the certificate is not valid",
+            Self::Certificate(CertificateFault::Revoked) => "the certificate is revoked",
+            Self::Certificate(CertificateFault::Invalid) => "the certificate is not valid",
             Self::NothingInCommon => "no version, cipher or application protocol in common",
             Self::Protocol => "the answer is not TLS",
             Self::Cut => "the connection ended in the middle",

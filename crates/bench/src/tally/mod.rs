@@ -16,7 +16,7 @@ use runtime::transport::Agreed;
 
 pub use blob::BlobError;
 pub use failure::{FailureCounts, FailureKind};
-pub use fault::{CertificateReason, HandshakeFault};
+pub use fault::HandshakeFault;
 pub use handshakes::{AgreedTerms, HandshakeTally};
 pub use latency::Latency;
 pub use seconds::{Second, Seconds};

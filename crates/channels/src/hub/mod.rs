@@ -146,7 +146,6 @@ pub struct Channels {
 impl Channels {
     /// Without channels. `here` is this scheduler, the first `schedulers` endpoints are all of them, and `seed` is the
     /// same on all: it determines which of them is a channel's home.
-    #[must_use]
     pub fn new(here: Endpoint, schedulers: u16, seed: u64, rulebook: Arc<Rulebook>) -> Self {
         let schedulers = schedulers.max(1);
         Self {

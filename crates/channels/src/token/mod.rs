@@ -46,7 +46,6 @@ pub struct Pass {
 
 impl Pass {
     /// A token for this user that allows no channel.
-    #[must_use]
     pub fn of_user(member: Member, expires: u64) -> Self {
         let none = Vec::new;
         Self {
@@ -127,13 +126,9 @@ impl fmt::Debug for TokenKeys {
 
 #[derive(Deserialize)]
 struct Claims {
-    #[serde(default)]
     exp: Option<f64>,
-    #[serde(default)]
     nbf: Option<f64>,
-    #[serde(default)]
     sub: Option<String>,
-    #[serde(default)]
     info: Option<Box<RawValue>>,
     #[serde(default)]
     subscribe: Vec<String>,
@@ -147,13 +142,11 @@ struct Claims {
 
 impl TokenKeys {
     /// Secrets with which tokens are signed by HS256 (RFC 7518, section 3.2).
-    #[must_use]
     pub fn of_secrets<'s>(secrets: impl IntoIterator<Item = &'s str>) -> Self {
         Self::default().and_secrets(secrets)
     }
 
     /// These keys and secrets.
-    #[must_use]
     pub fn and_secrets<'s>(&self, secrets: impl IntoIterator<Item = &'s str>) -> Self {
         let key = |secret: &str| (Algorithm::HS256, DecodingKey::from_secret(secret.as_bytes()));
         Self(self.0.iter().cloned().chain(secrets.into_iter().map(key)).collect())

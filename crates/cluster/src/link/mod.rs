@@ -106,7 +106,6 @@ pub struct NatsLink {
 
 impl NatsLink {
     /// The link of a scheduler. It connects at once.
-    #[must_use]
     pub fn new(plan: Arc<ClusterPlan>, seat: LinkSeat, seed: u64, now_ms: u64) -> Self {
         let duty = if seat.number == 0 { Duty::Grow } else { Duty::Use };
         Self {
@@ -140,37 +139,31 @@ impl NatsLink {
     }
 
     /// Whether everything is followed, and orders reach other nodes.
-    #[must_use]
     pub fn is_up(&self) -> bool {
         self.stage == Stage::Up
     }
 
     /// Whether it is connected and all its streams are there.
-    #[must_use]
     pub fn is_ready(&self) -> bool {
         self.is_up() && self.streams.are_ready()
     }
 
     /// Since when it is connected, or not.
-    #[must_use]
     pub fn since_ms(&self) -> u64 {
         self.since_ms
     }
 
     /// The server it is connected to, or tries next.
-    #[must_use]
     pub fn server(&self) -> Option<&NatsServer> {
         self.servers.current()
     }
 
     /// The facts that its server has told of itself.
-    #[must_use]
     pub fn info(&self) -> &NatsInfo {
         &self.info
     }
 
     /// The problem, if there is one.
-    #[must_use]
     pub fn problem(&self) -> Option<&str> {
         self.streams.problem().or(self.problem.as_deref())
     }
@@ -181,7 +174,6 @@ impl NatsLink {
     }
 
     /// The counters.
-    #[must_use]
     pub fn stats(&self) -> LinkStats {
         LinkStats {
             connected: u64::from(self.is_up()),
@@ -259,7 +251,6 @@ impl NatsLink {
     }
 
     /// Whether nothing waits for an answer, so that a node that ends need not wait for the link.
-    #[must_use]
     pub fn is_idle(&self) -> bool {
         self.commits.len() == 0 && self.mail.is_empty() && self.leases.are_settled()
     }
@@ -326,7 +317,6 @@ impl NatsLink {
     }
 
     /// When [`on_time`](Self::on_time) or [`dial`](Self::dial) is to be called, whatever happens before.
-    #[must_use]
     pub fn next_due_ms(&self) -> Option<u64> {
         let of_stage = match self.stage {
             Stage::Pausing { .. } if self.presence == Presence::Leaving => u64::MAX,

@@ -110,7 +110,6 @@ impl NatsLink {
     }
 
     /// Which of all nodes may do what the name stands for, now.
-    #[must_use]
     pub fn lease_holder(&self, name: &str, now_ms: u64) -> LeaseHolder {
         self.leases.holder(name, now_ms)
     }

@@ -77,7 +77,6 @@ impl Default for ClusterSettings {
 
 impl ClusterSettings {
     /// Whether there is a cluster.
-    #[must_use]
     pub fn is_configured(&self) -> bool {
         !self.servers.is_empty()
     }

@@ -35,7 +35,6 @@ pub struct FileSettings {
 
 impl FileSettings {
     /// The default rules for `root`.
-    #[must_use]
     pub fn of_root(root: &Path) -> Self {
         Self {
             root: root.to_path_buf(),

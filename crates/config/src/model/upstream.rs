@@ -7,6 +7,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use wire::proxy_header::ProxyVersion;
+
 use crate::model::header::Header;
 use crate::problem::TextPosition;
 
@@ -28,7 +30,7 @@ pub struct UpstreamSettings {
     /// The version of HTTP that is spoken with servers.
     pub version: UpstreamVersion,
     /// How servers are told of clients before the first byte; `None`: they are not.
-    pub proxy_protocol: Option<ProxyProtocol>,
+    pub proxy_protocol: Option<ProxyVersion>,
     /// How long its exchanges may take.
     pub timeouts: UpstreamTimeouts,
     /// The most requests at a time of one scheduler to one server.
@@ -206,15 +208,6 @@ pub enum ProxiedBodies {
     Streamed,
     /// When it is complete.
     Buffered,
-}
-
-/// The version of the PROXY protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProxyProtocol {
-    /// A line of text.
-    V1,
-    /// Binary.
-    V2,
 }
 
 /// The version of HTTP that is spoken with servers.

@@ -5,6 +5,7 @@
 use std::net::IpAddr;
 
 use wire::http::head::Fields;
+use wire::http::url::Scheme;
 
 use crate::address::ListenerAddress;
 
@@ -12,31 +13,11 @@ use crate::address::ListenerAddress;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Circumstances<'a> {
     /// How the client came.
-    pub scheme: ClientScheme,
+    pub scheme: Scheme,
     /// The fields of the request.
     pub fields: Option<&'a Fields<'a, 'a>>,
     /// The client's address; `None` for a Unix socket.
     pub address: Option<IpAddr>,
     /// The address of the listener through which it came.
     pub listener: Option<&'a ListenerAddress>,
-}
-
-/// Whether the connection of a client is encrypted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ClientScheme {
-    /// It is plain.
-    #[default]
-    Http,
-    /// It is encrypted.
-    Https,
-}
-
-impl ClientScheme {
-    /// The scheme of a URL.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Http => "http",
-            Self::Https => "https",
-        }
-    }
 }

@@ -1,8 +1,10 @@
 //! The targets of redirects and rewrites, filled in for a request.
 //!
-//! Owns percent-encoding. A filled-in redirect contains only visible ASCII, and one that is written
+//! Owns which characters are percent-encoded. A filled-in redirect contains only visible ASCII, and one that is written
 //! as a path stays a path of this host: `//` at its beginning would name another host (RFC 3986
 //! §4.2).
+
+use wire::http::target::percent_encode;
 
 use super::RouteRequest;
 use super::hosts::PlainHost;
@@ -41,7 +43,7 @@ pub(super) fn location(
                 if let Some(query) = request.query {
                     out.push('?');
                     // As received: escapes are kept.
-                    encode(&mut out, query, b"-._~!$&'()*+,;=:@/?%");
+                    percent_encode(query, b"-._~!$&'()*+,;=:@/?%", &mut out);
                 }
             }
             TargetPart::Host => {
@@ -81,27 +83,14 @@ fn push_variable(out: &mut String, text: &str, spot: Spot) {
             } else {
                 joined(out, text)
             };
-            encode(out, text, b"-._~!$&'()*+,;=:@/");
+            percent_encode(text, b"-._~!$&'()*+,;=:@/", out);
         }
         // In a query, `&`, `=` and `+` would change the meaning of the text around them.
-        Spot::AfterPath => encode(out, text, b"-._~/"),
+        Spot::AfterPath => percent_encode(text, b"-._~/", out),
     }
 }
 
 /// `text` without leading slashes if `out` ends with one, so that joining makes no `//`.
 fn joined<'t>(out: &str, text: &'t str) -> &'t str {
     if out.ends_with('/') { text.trim_start_matches('/') } else { text }
-}
-
-/// Adds `text`; everything except letters, digits and `kept` is percent-encoded.
-fn encode(out: &mut String, text: &str, kept: &[u8]) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let digit = |value: u8| char::from(DIGITS[usize::from(value & 0xF)]);
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || kept.contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.extend(['%', digit(byte >> 4), digit(byte)]);
-        }
-    }
 }

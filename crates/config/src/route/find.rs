@@ -20,7 +20,6 @@ static NO_FIELDS: FieldList = FieldList::new();
 
 impl RouteTable {
     /// Finds the answer to a request.
-    #[must_use]
     pub fn find<'a>(&'a self, request: &RouteRequest<'a>) -> FoundRoute<'a> {
         self.or_built_in(self.find_configured(request), request.path)
     }

@@ -36,7 +36,6 @@ impl FoundRoute<'_> {
 
 impl RouteTable {
     /// The route that this table has found before, for a request with the same path.
-    #[must_use]
     pub fn recall<'a>(&'a self, kept: &'a KeptRoute, path: &'a str) -> FoundRoute<'a> {
         if let Some(refusal) = &kept.refusal {
             return self.not_taken(kept.host, kept.rule, refusal.clone());

@@ -27,7 +27,7 @@ use crate::model::route::RouteAction;
 use crate::model::upstream::ForwardAuth;
 use crate::problem::{ConfigErrors, Problems};
 
-pub use circumstances::{Circumstances, ClientScheme};
+pub use circumstances::Circumstances;
 pub use compile::RouteTable;
 pub use explain::Explanation;
 pub use kept::KeptRoute;
@@ -63,7 +63,6 @@ pub struct RouteRequest<'a> {
 
 impl<'a> RouteRequest<'a> {
     /// A request of which nothing else is known.
-    #[must_use]
     pub fn new(
         host: Option<&'a str>,
         method: &'a str,

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use config::RouteAction;
-use config::route::{ClientScheme, RouteRefusal, RouteRequest};
+use config::route::{RouteRefusal, RouteRequest};
+use wire::http::url::Scheme;
 
 use super::{errors, table};
 
@@ -65,7 +66,7 @@ fn wrong_values_of_try_and_alias_are_refused_with_the_mend() {
     }
 }
 
-fn redirected(to: &str, host: Option<&str>, scheme: ClientScheme) -> Result<String, RouteRefusal> {
+fn redirected(to: &str, host: Option<&str>, scheme: Scheme) -> Result<String, RouteRefusal> {
     let table = table(&format!("[[route]]\nprefix = \"/a\"\nredirect = {{ to = \"{to}\" }}\n"));
     let mut request = RouteRequest::new(host, "GET", "/a/b c", Some("q=1"));
     request.circumstances.scheme = scheme;
@@ -77,14 +78,14 @@ fn redirected(to: &str, host: Option<&str>, scheme: ClientScheme) -> Result<Stri
 fn a_redirect_can_keep_host_scheme_path_and_query() {
     let host = Some("Example.org:8080");
     for (to, scheme, expected) in [
-        ("https://$host$path$query", ClientScheme::Http, "https://example.org/a/b%20c?q=1"),
-        ("$scheme://www.$host$path", ClientScheme::Https, "https://www.example.org/a/b%20c"),
-        ("$scheme://$host:8443$path", ClientScheme::Http, "http://example.org:8443/a/b%20c"),
-        ("https://$host", ClientScheme::Http, "https://example.org"),
-        ("https://$host/x/$1", ClientScheme::Http, "https://example.org/x/b%20c"),
+        ("https://$host$path$query", Scheme::Http, "https://example.org/a/b%20c?q=1"),
+        ("$scheme://www.$host$path", Scheme::Https, "https://www.example.org/a/b%20c"),
+        ("$scheme://$host:8443$path", Scheme::Http, "http://example.org:8443/a/b%20c"),
+        ("https://$host", Scheme::Http, "https://example.org"),
+        ("https://$host/x/$1", Scheme::Http, "https://example.org/x/b%20c"),
         (
             "https://login.example/?to=$scheme://$host$path",
-            ClientScheme::Http,
+            Scheme::Http,
             "https://login.example/?to=http://example.org/a/b%20c",
         ),
     ] {
@@ -100,11 +101,11 @@ fn a_redirect_can_keep_host_scheme_path_and_query() {
         Some("[::1"),
         Some("a%0d"),
     ] {
-        let found = redirected("https://$host$path", host, ClientScheme::Http);
+        let found = redirected("https://$host$path", host, Scheme::Http);
         assert_eq!(found, Err(RouteRefusal::NoHost), "{host:?}");
     }
     assert_eq!(
-        redirected("https://$host$path", Some("[::1]:80"), ClientScheme::Http).unwrap(),
+        redirected("https://$host$path", Some("[::1]:80"), Scheme::Http).unwrap(),
         "https://[::1]/a/b%20c"
     );
 }

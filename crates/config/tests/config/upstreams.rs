@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use config::route::RouteRequest;
 use config::{
-    BalanceMethod, CacheKey, CacheReport, HashBy, Header, ProxiedBodies, ProxiedPath,
-    ProxyProtocol, RouteAction, ServerAddress, UpstreamSettings, UpstreamTls, UpstreamVersion,
+    BalanceMethod, CacheKey, CacheReport, HashBy, Header, ProxiedBodies, ProxiedPath, RouteAction,
+    ServerAddress, UpstreamSettings, UpstreamTls, UpstreamVersion,
 };
+
+use wire::proxy_header::ProxyVersion;
 
 use super::{config, read, table};
 
@@ -61,8 +63,8 @@ fn bodies_may_be_complete_before_a_server_gets_them() {
 #[test]
 fn servers_may_be_told_of_clients_before_the_first_byte() {
     assert_eq!(upstream("").proxy_protocol, None);
-    assert_eq!(upstream("proxy_protocol = \"v1\"").proxy_protocol, Some(ProxyProtocol::V1));
-    assert_eq!(upstream("proxy_protocol = \"v2\"").proxy_protocol, Some(ProxyProtocol::V2));
+    assert_eq!(upstream("proxy_protocol = \"v1\"").proxy_protocol, Some(ProxyVersion::V1));
+    assert_eq!(upstream("proxy_protocol = \"v2\"").proxy_protocol, Some(ProxyVersion::V2));
 }
 
 #[test]

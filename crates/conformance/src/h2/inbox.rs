@@ -119,7 +119,6 @@ impl Inbox {
         self.farewell.as_ref().map(|farewell| farewell.code)
     }
 
-    /// The answer on a stream.
     pub(super) fn answer(&self, stream: u32) -> Option<&StreamAnswer> {
         self.answers.get(&stream)
     }

@@ -62,7 +62,6 @@ pub(super) type Then<S> = Box<dyn FnOnce(&mut Call<'_, S>) -> HandlerResult>;
 
 pub(super) type ThenWith<S> = Box<dyn FnOnce(&mut Call<'_, S>, Values) -> HandlerResult>;
 
-/// One wait.
 pub(super) enum Wait<S> {
     Until { due_ns: u64, then: Then<S> },
     Answers { question: u64, missing: usize, values: Values, then: ThenWith<S> },

@@ -98,7 +98,6 @@ pub struct HeadBlock<'b> {
 
 impl<'b> HeadBlock<'b> {
     /// The block at the start of the bytes, and the bytes after it. `None`: it is incomplete, or is no block.
-    #[must_use]
     pub fn split(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
         let (size, rest) = bytes.split_first_chunk::<SIZE>()?;
         let (block, rest) =
@@ -112,7 +111,6 @@ impl<'b> HeadBlock<'b> {
     }
 
     /// The status; 1xx is interim, and another block follows. `None`: these are trailers, which follow the body.
-    #[must_use]
     pub fn status(&self) -> Option<Status> {
         self.status
     }

@@ -44,7 +44,6 @@ impl Held {
         Self { head_bytes, priority, ..self }
     }
 
-    /// The content of its request.
     pub(crate) fn content(&self) -> &RequestContent {
         &self.content
     }

@@ -14,7 +14,6 @@ use crate::framing::StreamFraming;
 impl Reply<'_> {
     /// Whether what carries the request can change to another protocol: see
     /// [`switch_protocols`](Self::switch_protocols).
-    #[must_use]
     pub fn can_change(&self) -> bool {
         self.encoder().can_change()
     }

@@ -174,7 +174,6 @@ fn foot(view: &View, columns: usize) -> Line<'static> {
 }
 
 /// The figures as text, as wide as this, and as high as needed.
-#[must_use]
 pub fn plain(figures: &Figures, columns: usize) -> String {
     let room = Room { width: columns, height: usize::from(u16::MAX), colours: Colours::Off };
     let mut lines = head(Some(figures), None, "", columns);

@@ -78,7 +78,6 @@ pub struct UploadReport {
     pub(crate) outcome: OrderResult,
 }
 
-/// The result.
 #[derive(Debug)]
 pub(crate) enum OrderResult {
     /// It was written; the empty buffer is returned for reuse.

@@ -13,7 +13,6 @@ pub struct UploadRoom {
 
 impl UploadRoom {
     /// Room for this many bytes.
-    #[must_use]
     pub fn new(most: u64) -> Self {
         Self { held: AtomicU64::new(0), most }
     }

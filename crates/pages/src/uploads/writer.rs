@@ -91,7 +91,6 @@ pub struct UploadWriter {
 impl UploadWriter {
     /// A helper that writes to that directory, as far as there is room. `unique` differs from that of every other
     /// helper, past or present.
-    #[must_use]
     pub fn new(directory: PathBuf, unique: u64, room: Arc<UploadRoom>) -> Self {
         let place = UploadPlace::new(directory);
         Self { place, unique, made: 0, forms: HashMap::default(), room }

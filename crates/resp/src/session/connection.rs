@@ -33,7 +33,6 @@ pub(super) fn ping(call: &mut Call<'_, '_>) -> After {
     After::More
 }
 
-/// `ROLE`.
 pub(super) fn role(call: &mut Call<'_, '_>) -> After {
     let out = call.out();
     write_array(out, 3);
@@ -43,7 +42,6 @@ pub(super) fn role(call: &mut Call<'_, '_>) -> After {
     After::More
 }
 
-/// `TIME`.
 pub(super) fn time(call: &mut Call<'_, '_>) -> After {
     let (seconds, nanoseconds) = sys::clock::realtime();
     let out = call.out();
@@ -53,13 +51,11 @@ pub(super) fn time(call: &mut Call<'_, '_>) -> After {
     After::More
 }
 
-/// `QUIT`.
 pub(super) fn quit(call: &mut Call<'_, '_>) -> After {
     write_simple(call.out(), "OK");
     After::End
 }
 
-/// `RESET`.
 pub(super) fn reset(call: &mut Call<'_, '_>) -> After {
     let session = &mut *call.session;
     session.leave(&mut call.env.channels);

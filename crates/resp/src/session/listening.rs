@@ -38,7 +38,6 @@ fn is_about_patterns(verb: &str) -> bool {
 }
 
 impl Listening {
-    /// The channels.
     pub(super) fn channels(&self) -> &[Named] {
         self.0.as_ref().map_or(&[], |lists| &lists.channels)
     }

@@ -84,7 +84,6 @@ pub struct RespClients {
 
 impl RespClients {
     /// No clients yet; they are counted here.
-    #[must_use]
     pub fn new(counts: RespCounts) -> Self {
         Self {
             parser: Parser::default(),

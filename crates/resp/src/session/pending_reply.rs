@@ -17,7 +17,6 @@ pub(super) enum Quiet {
     Yes,
 }
 
-/// A pending reply.
 #[derive(Debug)]
 pub(super) enum PendingReply {
     /// A reply that is ready, behind others that are not.
@@ -143,7 +142,6 @@ impl Transaction {
         (!self.is_spoilt).then_some((Order { conditions, steps: self.steps }, self.parts))
     }
 
-    /// Adds a step of the store.
     pub(super) fn add_step(&mut self, database: Database, step: StoreOperation, shape: Shape) {
         self.size += step.size();
         self.steps.push((database, step));

@@ -19,7 +19,6 @@ fn write_ok(out: &mut Vec<u8>) {
     write_simple(out, "OK");
 }
 
-/// `MULTI`.
 pub(super) fn multi(call: &mut Call<'_, '_>) -> After {
     if call.session.pending.is_in_transaction() {
         return call.say_error("ERR MULTI calls can not be nested");
@@ -28,7 +27,6 @@ pub(super) fn multi(call: &mut Call<'_, '_>) -> After {
     call.say(write_ok)
 }
 
-/// `DISCARD`.
 pub(super) fn discard(call: &mut Call<'_, '_>) -> After {
     if !call.session.pending.is_in_transaction() {
         return call.say_error("ERR DISCARD without MULTI");
@@ -37,7 +35,6 @@ pub(super) fn discard(call: &mut Call<'_, '_>) -> After {
     call.say(write_ok)
 }
 
-/// `UNWATCH`.
 pub(super) fn unwatch(call: &mut Call<'_, '_>) -> After {
     if let Some(transaction) = call.session.pending.transaction() {
         // Keys stay watched until `EXEC`, whether it succeeds or not.
@@ -94,7 +91,6 @@ fn give_up(call: &mut Call<'_, '_>) -> After {
     call.say_error("ERR the transaction is too large")
 }
 
-/// `EXEC`.
 pub(super) fn exec(call: &mut Call<'_, '_>) -> After {
     let Call { session, env, .. } = call;
     if !session.pending.is_in_transaction() {
@@ -191,7 +187,6 @@ pub(super) fn select(call: &mut Call<'_, '_>) -> After {
     }
 }
 
-/// The database with this name.
 fn database_named(name: &[u8], call: &Call<'_, '_>) -> Option<Database> {
     let databases = call.env.store.as_ref()?.store().databases();
     let number = databases.iter().position(|known| known.as_bytes() == name)?;

@@ -129,7 +129,6 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
     }
 
-    /// Bytes were sent for a process.
     #[inline]
     pub(super) fn note_sent(&mut self, id: ProcessId, bytes: usize) {
         self.stats.sent_bytes += bytes as u64;
@@ -138,7 +137,6 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
     }
 
-    /// Bytes were received for a process.
     #[inline]
     pub(super) fn note_received(&mut self, id: ProcessId, bytes: usize) {
         self.stats.received_bytes += bytes as u64;

@@ -34,7 +34,6 @@ pub struct Batch {
 
 impl Batch {
     /// The batch that says that a trace has begun.
-    #[must_use]
     pub fn first(order: &TraceCommand) -> Self {
         let TraceCommand { number, to, .. } = *order;
         Self { number, to, steps: Vec::new(), left_out: LeftOut::default(), is_last: false }

@@ -8,7 +8,6 @@ pub struct TracePattern(Box<str>);
 
 impl TracePattern {
     /// The pattern that is written so.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }

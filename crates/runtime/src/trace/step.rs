@@ -115,7 +115,6 @@ pub struct StepAction {
 
 impl StepAction {
     /// Something between two.
-    #[must_use]
     pub const fn between(from: Actor, to: Actor, word: &'static str) -> Self {
         Self { from, to, word, edge: SpanEdge::Within }
     }
@@ -139,7 +138,6 @@ impl StepAction {
     }
 
     /// Something that the scheduler does by itself.
-    #[must_use]
     pub const fn within(word: &'static str) -> Self {
         Self::between(Actor::Scheduler, Actor::Scheduler, word)
     }

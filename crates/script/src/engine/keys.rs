@@ -43,7 +43,6 @@ impl Keys {
     }
 
     /// One random key. `None` if the operating system provides no random bytes.
-    #[must_use]
     pub fn random() -> Option<Self> {
         let mut secret = [0; HASH_SIZE];
         crypto::fill_with_random(&mut secret).then(|| Self::new([secret]))

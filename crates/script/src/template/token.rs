@@ -18,7 +18,6 @@ pub(crate) enum Opener {
 }
 
 impl Opener {
-    /// Its text.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Opener::Function => "function",
@@ -48,7 +47,6 @@ pub(crate) enum Closer {
 }
 
 impl Closer {
-    /// Its text.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Closer::End => "end",

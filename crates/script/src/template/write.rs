@@ -51,7 +51,6 @@ impl Writer {
         }
     }
 
-    /// Prints a value.
     pub(crate) fn value(&mut self, printing: Printing, value: &Fragment) {
         // All arguments are computed before the first is printed. Anything that a call prints by itself (an
         // included part, a function with text in it) must come after the text before the tag.

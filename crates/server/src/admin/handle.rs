@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use self::promotion::Promotion;
 use runtime::mailbox::Endpoint;
-use runtime::service::{ListenerIndex, SchedulerCommand, ServiceContext};
+use runtime::service::{ListenerIndex, SchedulerCommand};
 use runtime::slots::ProcessId;
 use runtime::transport::Transport;
 use sys::signal::{Signal, send_to_self};
@@ -27,12 +27,12 @@ use super::settings::Settings;
 use super::tracing::Tracing;
 use super::{memory, metrics, status};
 use crate::maintenance::{MaintenanceSource, Switches};
-use crate::message::{Inquiry, Message, PagesRead, ReloadReport, ToControl};
+use crate::message::{
+    AnswerContext, Inquiry, Message, PagesRead, ReloadReport, ServiceContext, ToControl,
+};
 use crate::origin::is_forged;
 use crate::site_data::SiteData;
-use http::{
-    Answer, AnswerContext, Application, BodyPolicy, ClientInterest, Http, Patience, Reply, Request,
-};
+use http::{Answer, Application, BodyPolicy, ClientInterest, Http, Patience, Reply, Request};
 
 /// The answer to a request that names a host elsewhere.
 const MISDIRECTED: &[u8] =
@@ -120,11 +120,7 @@ impl Admin {
     }
 
     /// Queries all schedulers unless their last answers are recent enough. `true` if they are.
-    fn has_answers(
-        &mut self,
-        question: &Inquiry,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> bool {
+    fn has_answers(&mut self, question: &Inquiry, context: &mut AnswerContext<'_>) -> bool {
         let now_ms = context.now.monotonic_ms();
         if self.round.is_good(question, now_ms) {
             return true;
@@ -159,7 +155,7 @@ impl Admin {
         &mut self,
         request: &Request<'_>,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         match (request.method(), request.path()) {
             (Method::Get, "/status") if self.has_answers(&Inquiry::Counters, context) => {
@@ -226,7 +222,7 @@ impl Admin {
         &mut self,
         request: &Request<'_>,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         match (request.method(), request.path()) {
             (Method::Get | Method::Head, "/metrics") => {
@@ -247,7 +243,7 @@ impl Admin {
         self.streams.has(process) || self.tracing.is_reader(process)
     }
 
-    fn wake_waiting(&mut self, context: &mut ServiceContext<'_, Message>) {
+    fn wake_waiting(&mut self, context: &mut ServiceContext<'_>) {
         for process in self.waiting.drain(..) {
             context.command(SchedulerCommand::Resume(process));
         }
@@ -264,7 +260,7 @@ impl Application for Admin {
     fn body_policy(
         &mut self,
         _request: &Request<'_>,
-        _context: &mut AnswerContext<'_, Self::Message>,
+        _context: &mut AnswerContext<'_>,
     ) -> BodyPolicy {
         BodyPolicy::Collect { limit: crate::limits::ADMIN_BODY_SIZE }
     }
@@ -273,7 +269,7 @@ impl Application for Admin {
         &mut self,
         request: &Request<'_>,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         if !self.gate.is_meant(request) {
             reply.send(Status::MISDIRECTED_REQUEST, "text/plain; charset=utf-8", MISDIRECTED);
@@ -303,7 +299,7 @@ impl Application for Admin {
         http: &mut Http<Self>,
         from: Endpoint,
         message: Message,
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_>,
     ) {
         let Message::Control(message) = message else { return };
         let admin = http.application_mut();
@@ -351,7 +347,7 @@ impl Application for Admin {
         }
     }
 
-    fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
+    fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_>) {
         let admin = http.application_mut();
         admin.events.keep_watch((admin.phase, admin.certificates.tls()), context);
         admin.events.keep_minutes(admin.peers.profiler, context.mail);

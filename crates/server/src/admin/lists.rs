@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use live::ColumnGrowth::{Now, Up};
+use live::ColumnUnit::{Bytes, Count, Microseconds, Milliseconds, Text};
 use live::{Column, ColumnGrowth, ColumnUnit, FETCHED, LatencyFigures, List, TableRow};
 
 use super::facts::StartFacts;
@@ -11,173 +13,134 @@ use super::joined::{latencies, together};
 use super::round::Round;
 use crate::store_writer_stats::StoreWriterStats;
 
-/// A column whose values are what is now.
-fn now(key: &str, title: &str, unit: ColumnUnit) -> Column {
-    Column::new(key, title, unit, ColumnGrowth::Now)
-}
-
-/// A column whose values only grow.
-fn up(key: &str, title: &str, unit: ColumnUnit) -> Column {
-    Column::new(key, title, unit, ColumnGrowth::Up)
-}
+/// A column: its key, its title, the kind of its values, and whether they only grow.
+type ColumnRow = (&'static str, &'static str, ColumnUnit, ColumnGrowth);
 
 /// The column by which the rows of a list are chosen if nobody says, and its columns.
 pub(super) fn columns(list: List) -> (&'static str, Vec<Column>) {
-    match list {
-        List::Connections | List::Routes | List::Upstreams | List::Listeners => of_traffic(list),
-        List::Pages | List::Processes | List::Channels | List::Keys => of_applications(list),
-        List::Mailboxes | List::Store => of_schedulers(list),
-    }
+    let (chosen_by, rows) = match list {
+        List::Connections => ("cpu_us", CONNECTIONS),
+        List::Routes => ("requests", ROUTES),
+        List::Upstreams => ("requests", UPSTREAMS),
+        List::Listeners => ("address", LISTENERS),
+        List::Pages => ("cpu_us", PAGES),
+        List::Processes => ("messages", PROCESSES),
+        List::Keys => ("uses", KEYS),
+        List::Channels => ("subscribers", CHANNELS),
+        List::Mailboxes => ("received", MAILBOXES),
+        List::Store => ("orders", STORE),
+    };
+    let column = |&(key, title, unit, growth): &ColumnRow| Column::new(key, title, unit, growth);
+    (chosen_by, rows.iter().map(column).collect())
 }
 
-fn of_traffic(list: List) -> (&'static str, Vec<Column>) {
-    use ColumnUnit::{Bytes, Count, Microseconds, Milliseconds, Text};
-    match list {
-        List::Connections => (
-            "cpu_us",
-            vec![
-                now("peer", "client", Text),
-                now("kind", "kind", Text),
-                now("state", "state", Text),
-                now("scheduler", "scheduler", Count),
-                now("encrypted", "TLS", Text),
-                now("age_ms", "age", Milliseconds),
-                now("idle_ms", "idle", Milliseconds),
-                up("requests", "requests", Count),
-                up("cpu_us", "CPU", Microseconds),
-                up("received_bytes", "in", Bytes),
-                up("sent_bytes", "out", Bytes),
-                now("queued_bytes", "unsent", Bytes),
-                now("unread_bytes", "unread", Bytes),
-            ],
-        ),
-        List::Routes => (
-            "requests",
-            vec![
-                now("name", "route", Text),
-                up("requests", "requests", Count),
-                up("4xx", "4xx", Count),
-                up("5xx", "5xx", Count),
-                now("p50_us", "p50", Microseconds),
-                now("p99_us", "p99", Microseconds),
-                now("max_us", "max", Microseconds),
-            ],
-        ),
-        List::Upstreams => (
-            "requests",
-            vec![
-                now("server", "server", Text),
-                now("upstream", "upstream", Text),
-                now("state", "state", Text),
-                now("open", "open", Count),
-                up("requests", "requests", Count),
-                up("failures", "failures", Count),
-                now("p50_us", "p50", Microseconds),
-                now("p99_us", "p99", Microseconds),
-            ],
-        ),
-        List::Listeners => ("address", vec![now("address", "address", Text)]),
-        _ => ("", Vec::new()),
-    }
-}
+const CONNECTIONS: &[ColumnRow] = &[
+    ("peer", "client", Text, Now),
+    ("kind", "kind", Text, Now),
+    ("state", "state", Text, Now),
+    ("scheduler", "scheduler", Count, Now),
+    ("encrypted", "TLS", Text, Now),
+    ("age_ms", "age", Milliseconds, Now),
+    ("idle_ms", "idle", Milliseconds, Now),
+    ("requests", "requests", Count, Up),
+    ("cpu_us", "CPU", Microseconds, Up),
+    ("received_bytes", "in", Bytes, Up),
+    ("sent_bytes", "out", Bytes, Up),
+    ("queued_bytes", "unsent", Bytes, Now),
+    ("unread_bytes", "unread", Bytes, Now),
+];
 
-fn of_applications(list: List) -> (&'static str, Vec<Column>) {
-    use ColumnUnit::{Bytes, Count, Microseconds, Text};
-    match list {
-        List::Pages => (
-            "cpu_us",
-            vec![
-                now("page", "page", Text),
-                up("requests", "requests", Count),
-                up("cpu_us", "CPU", Microseconds),
-                up("slices", "slices", Count),
-                up("failures", "failures", Count),
-                up("kills", "kills", Count),
-                now("waiting", "waiting", Count),
-                now("held_bytes", "memory", Bytes),
-                up("allocated_bytes", "allocated", Bytes),
-                now("p50_us", "p50", Microseconds),
-                now("p99_us", "p99", Microseconds),
-            ],
-        ),
-        List::Processes => (
-            "messages",
-            vec![
-                now("page", "page", Text),
-                now("kind", "kind", Text),
-                now("state", "state", Text),
-                now("waits_for", "waits for", Text),
-                now("name", "name", Text),
-                now("scheduler", "scheduler", Count),
-                now("messages", "messages", Count),
-                now("mailbox_bytes", "mailbox", Bytes),
-                now("memory_bytes", "memory", Bytes),
-            ],
-        ),
-        List::Keys => (
-            "uses",
-            vec![
-                now("key", "key", Text),
-                now("database", "database", Count),
-                up("uses", "uses", Count),
-            ],
-        ),
-        List::Channels => (
-            "subscribers",
-            vec![
-                now("name", "channel", Text),
-                now("subscribers", "subscribers", Count),
-                up("published", "published", Count),
-                now("behind", "behind", Count),
-                up("dropped", "drops", Count),
-                now("kept", "kept", Count),
-                now("kept_bytes", "kept size", Bytes),
-                now("p50_us", "p50", Microseconds),
-                now("p99_us", "p99", Microseconds),
-                now("pattern", "rules", Text),
-            ],
-        ),
-        _ => ("", Vec::new()),
-    }
-}
+const ROUTES: &[ColumnRow] = &[
+    ("name", "route", Text, Now),
+    ("requests", "requests", Count, Up),
+    ("4xx", "4xx", Count, Up),
+    ("5xx", "5xx", Count, Up),
+    ("p50_us", "p50", Microseconds, Now),
+    ("p99_us", "p99", Microseconds, Now),
+    ("max_us", "max", Microseconds, Now),
+];
 
-fn of_schedulers(list: List) -> (&'static str, Vec<Column>) {
-    use ColumnUnit::{Bytes, Count, Microseconds, Milliseconds, Text};
-    match list {
-        List::Mailboxes => (
-            "received",
-            vec![
-                now("scheduler", "scheduler", Text),
-                up("received", "received", Count),
-                up("sent", "sent", Count),
-                up("full", "full", Count),
-                up("wakes", "wakes", Count),
-                now("taken_max", "most in a turn", Count),
-            ],
-        ),
-        List::Store => (
-            "orders",
-            vec![
-                now("scheduler", "scheduler", Text),
-                up("orders", "orders", Count),
-                up("messages", "messages", Count),
-                up("waited", "waits", Count),
-                up("failed", "failed", Count),
-                now("under_way_bytes", "under way", Bytes),
-                now("lent", "snapshots lent", Count),
-                up("commits", "commits", Count),
-                now("last_commit_us", "commit took", Microseconds),
-                now("longest_commit_us", "longest commit", Microseconds),
-                now("last_commit_ago_ms", "commit ago", Milliseconds),
-                up("checkpoints", "checkpoints", Count),
-                now("last_checkpoint_us", "checkpoint took", Microseconds),
-                now("longest_checkpoint_us", "longest checkpoint", Microseconds),
-                now("last_checkpoint_ago_ms", "checkpoint ago", Milliseconds),
-            ],
-        ),
-        _ => ("", Vec::new()),
-    }
-}
+const UPSTREAMS: &[ColumnRow] = &[
+    ("server", "server", Text, Now),
+    ("upstream", "upstream", Text, Now),
+    ("state", "state", Text, Now),
+    ("open", "open", Count, Now),
+    ("requests", "requests", Count, Up),
+    ("failures", "failures", Count, Up),
+    ("p50_us", "p50", Microseconds, Now),
+    ("p99_us", "p99", Microseconds, Now),
+];
+
+const LISTENERS: &[ColumnRow] = &[("address", "address", Text, Now)];
+
+const PAGES: &[ColumnRow] = &[
+    ("page", "page", Text, Now),
+    ("requests", "requests", Count, Up),
+    ("cpu_us", "CPU", Microseconds, Up),
+    ("slices", "slices", Count, Up),
+    ("failures", "failures", Count, Up),
+    ("kills", "kills", Count, Up),
+    ("waiting", "waiting", Count, Now),
+    ("held_bytes", "memory", Bytes, Now),
+    ("allocated_bytes", "allocated", Bytes, Up),
+    ("p50_us", "p50", Microseconds, Now),
+    ("p99_us", "p99", Microseconds, Now),
+];
+
+const PROCESSES: &[ColumnRow] = &[
+    ("page", "page", Text, Now),
+    ("kind", "kind", Text, Now),
+    ("state", "state", Text, Now),
+    ("waits_for", "waits for", Text, Now),
+    ("name", "name", Text, Now),
+    ("scheduler", "scheduler", Count, Now),
+    ("messages", "messages", Count, Now),
+    ("mailbox_bytes", "mailbox", Bytes, Now),
+    ("memory_bytes", "memory", Bytes, Now),
+];
+
+const KEYS: &[ColumnRow] =
+    &[("key", "key", Text, Now), ("database", "database", Count, Now), ("uses", "uses", Count, Up)];
+
+const CHANNELS: &[ColumnRow] = &[
+    ("name", "channel", Text, Now),
+    ("subscribers", "subscribers", Count, Now),
+    ("published", "published", Count, Up),
+    ("behind", "behind", Count, Now),
+    ("dropped", "drops", Count, Up),
+    ("kept", "kept", Count, Now),
+    ("kept_bytes", "kept size", Bytes, Now),
+    ("p50_us", "p50", Microseconds, Now),
+    ("p99_us", "p99", Microseconds, Now),
+    ("pattern", "rules", Text, Now),
+];
+
+const MAILBOXES: &[ColumnRow] = &[
+    ("scheduler", "scheduler", Text, Now),
+    ("received", "received", Count, Up),
+    ("sent", "sent", Count, Up),
+    ("full", "full", Count, Up),
+    ("wakes", "wakes", Count, Up),
+    ("taken_max", "most in a turn", Count, Now),
+];
+
+const STORE: &[ColumnRow] = &[
+    ("scheduler", "scheduler", Text, Now),
+    ("orders", "orders", Count, Up),
+    ("messages", "messages", Count, Up),
+    ("waited", "waits", Count, Up),
+    ("failed", "failed", Count, Up),
+    ("under_way_bytes", "under way", Bytes, Now),
+    ("lent", "snapshots lent", Count, Now),
+    ("commits", "commits", Count, Up),
+    ("last_commit_us", "commit took", Microseconds, Now),
+    ("longest_commit_us", "longest commit", Microseconds, Now),
+    ("last_commit_ago_ms", "commit ago", Milliseconds, Now),
+    ("checkpoints", "checkpoints", Count, Up),
+    ("last_checkpoint_us", "checkpoint took", Microseconds, Now),
+    ("longest_checkpoint_us", "longest checkpoint", Microseconds, Now),
+    ("last_checkpoint_ago_ms", "checkpoint ago", Milliseconds, Now),
+];
 
 /// The rows of a list that is made of reports.
 pub(super) fn rows(list: List, facts: &StartFacts, round: &Round, at_ms: u64) -> Vec<TableRow> {

@@ -39,13 +39,12 @@ pub(crate) struct Labelled {
     pub(crate) read: for<'r> fn(&'r StartFacts, &'r SchedulerReport) -> Vec<(&'r str, u64)>,
 }
 
-/// The numbers of a scheduler.
 pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
     let SchedulerReport { runtime, http, cache, channels, store, resp, spans, .. } = report;
     let upstream_caches = &report.upstream_caches;
     // Without a cluster they are 0.
-    const NO_LINK: &LinkStats = &LinkStats::NONE;
-    let link = report.cluster.as_ref().map_or(NO_LINK, |cluster| &cluster.stats);
+    let no_link = LinkStats::default();
+    let link = report.cluster.as_ref().map_or(&no_link, |cluster| &cluster.stats);
     let numbers = read(SchedulerReport::ROWS, report)
         .chain(read(Stats::ROWS, runtime))
         .chain(read(MailCounters::ROWS, &runtime.mail))
@@ -66,7 +65,6 @@ pub(super) fn of_disks(report: &DiskReport) -> Vec<Number> {
     read(DiskReport::ROWS, report).collect()
 }
 
-/// The numbers of the writer of the store.
 pub(super) fn of_store_writer(stats: &StoreWriterStats) -> Vec<Number> {
     read(StoreWriterStats::ROWS, stats).collect()
 }

@@ -4,13 +4,13 @@
 
 use http::{Answer, Reply, Request};
 use live::Profile;
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
 use super::problem;
 use crate::limits::{PROFILE_RING_MAX, PROFILE_SECONDS_MAX, PROFILES_ASKED};
-use crate::message::Message;
+use crate::message::Mailbox;
 use crate::profile_order::{NoProfile, ProfileAsk, ProfileWish, Profiled, ToProfiler};
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Profiling {
         &mut self,
         (wish, code): (ProfileWish, String),
         (process, profiler): (ProcessId, Endpoint),
-        mail: &mut Mailbox<Message>,
+        mail: &mut Mailbox,
         reply: &mut Reply<'_>,
     ) -> Answer {
         self.number += 1;

@@ -1,12 +1,12 @@
 //! One query to all schedulers, and the answers so far.
 
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 
 use super::ControlPeers;
 use super::numbers::{Number, of_disks, of_store_writer};
 use crate::disk_order::DiskReport;
 use crate::message::{
-    Inquiry, LogReport, Message, SchedulerReport, ToCacheDisk, ToLogWriter, ToScheduler,
+    Inquiry, LogReport, Mailbox, SchedulerReport, ToCacheDisk, ToLogWriter, ToScheduler,
 };
 use crate::store_writer_stats::StoreWriterStats;
 
@@ -90,7 +90,7 @@ impl Round {
         question: Inquiry,
         peers: &ControlPeers,
         now_ms: u64,
-        mail: &mut Mailbox<Message>,
+        mail: &mut Mailbox,
     ) {
         for endpoint in peers.endpoints() {
             // A scheduler with a full mailbox is stuck; it is reported as not answering.

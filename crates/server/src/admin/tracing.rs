@@ -3,18 +3,18 @@
 //! Owns its beginning on all schedulers, its lines until they are read, and its end: at its time by the clocks of all,
 //! or when the one who asked leaves. Never notes a step itself.
 
-use http::{Added, Answer, AnswerContext, Reply, Request};
+use http::{Added, Answer, Reply, Request};
 use live::{TraceBegun, TraceEnded, TraceLine, TraceStep};
 use runtime::clock::Now;
-use runtime::mailbox::{Endpoint, Mailbox};
-use runtime::service::{SchedulerCommand, ServiceContext};
+use runtime::mailbox::Endpoint;
+use runtime::service::SchedulerCommand;
 use runtime::slots::ProcessId;
 use runtime::trace::{Actor, Batch, LeftOut, RecordedStep, Subject};
 use wire::http::status::Status;
 
 use super::wish::TraceWish;
 use crate::limits::{TRACE_GRACE_MS, TRACE_UNREAD_BYTES};
-use crate::message::{Message, ToScheduler, TraceOrder};
+use crate::message::{AnswerContext, Mailbox, ServiceContext, ToScheduler, TraceOrder};
 
 /// The traces of a server, one after the other.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Tracing {
         schedulers: usize,
         request: &Request<'_>,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         if reply.is_begun() {
             return self.go_on(reply, context.id);
@@ -98,12 +98,7 @@ impl Tracing {
         Answer::Part
     }
 
-    fn begin(
-        &mut self,
-        wish: &TraceWish,
-        schedulers: usize,
-        context: &mut AnswerContext<'_, Message>,
-    ) {
+    fn begin(&mut self, wish: &TraceWish, schedulers: usize, context: &mut AnswerContext<'_>) {
         self.number += 1;
         let now_ns = context.now.monotonic_ns;
         let order = wish.order(self.number, schedulers, context.mail.endpoint(), now_ns);
@@ -176,11 +171,7 @@ impl Tracing {
     }
 
     /// Ends what has to end, and wakes the reader if there is something to read.
-    pub(super) fn end_turn(
-        &mut self,
-        schedulers: usize,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
+    pub(super) fn end_turn(&mut self, schedulers: usize, context: &mut ServiceContext<'_>) {
         if let Some(number) = self.abandoned.take() {
             // Those that do not get it end by themselves, at their time.
             send_to_all(schedulers, &TraceOrder::Stop(number), context.mail);
@@ -226,7 +217,7 @@ impl Trace {
     }
 }
 
-fn send_to_all(schedulers: usize, order: &TraceOrder, mail: &mut Mailbox<Message>) {
+fn send_to_all(schedulers: usize, order: &TraceOrder, mail: &mut Mailbox) {
     for number in 0..schedulers {
         let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
         let _stuck = mail.send_part(endpoint, ToScheduler::Trace(Box::new(order.clone())));

@@ -10,11 +10,11 @@ use std::time::Duration;
 use ahash::HashMap;
 use runtime::diagnostic::{self, Level};
 use runtime::helper::{HelperHandler, Onward, send_patiently};
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 
 use super::place::Place;
 use crate::disk_order::{DiskAnswer, DiskFound, DiskOrder, DiskOrders, DiskReport, Loss};
-use crate::message::{Message, ToCacheDisk, ToControl, ToScheduler};
+use crate::message::{Mailbox, Message, ToCacheDisk, ToControl, ToScheduler};
 
 /// The thread.
 pub(crate) struct CacheDisk {
@@ -98,12 +98,7 @@ fn without_place(order: &DiskOrder) -> Option<DiskAnswer> {
 }
 
 impl HelperHandler<Message> for CacheDisk {
-    fn on_message(
-        &mut self,
-        from: Endpoint,
-        message: Message,
-        mailbox: &mut Mailbox<Message>,
-    ) -> Onward {
+    fn on_message(&mut self, from: Endpoint, message: Message, mailbox: &mut Mailbox) -> Onward {
         let Message::CacheDisk(message) = message else { return Onward::Wait };
         let answer = match message {
             ToCacheDisk::Orders(orders) => {
@@ -117,7 +112,7 @@ impl HelperHandler<Message> for CacheDisk {
         Onward::Wait
     }
 
-    fn on_rest(&mut self, _mailbox: &mut Mailbox<Message>) -> Option<Duration> {
+    fn on_rest(&mut self, _mailbox: &mut Mailbox) -> Option<Duration> {
         let mut goes_on = false;
         for place in self.places.values_mut() {
             goes_on |= place.sweep();

@@ -3,7 +3,7 @@
 //! Owns what an HTTP connection or a stream can become. Never decides that it changes: the client or the answer does.
 
 use runtime::arrival::Arrival;
-use runtime::service::{Context, Next};
+use runtime::service::Next;
 use sys::socket::Peer;
 use wire::websocket::CloseCode;
 
@@ -13,7 +13,7 @@ use super::lease::Lease;
 use super::process::Process;
 use super::socket::{self, WebSocket};
 use super::tunnel::Tunnel;
-use crate::message::Message;
+use crate::message::Context;
 use crate::site::{Upgrade, Upgraded};
 
 impl Process {
@@ -21,7 +21,7 @@ impl Process {
     pub(super) fn change(
         &mut self,
         connections: &mut Connections,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Next {
         if let Self::Http(connection) = self
             && let Some(http2) = connection.to_http2(&connections.http, context)

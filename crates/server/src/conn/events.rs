@@ -5,10 +5,10 @@
 
 use channels::{ChannelRefusal, Format, KeptRight, Position, Subscriber, Subscription};
 use runtime::arrival::Arrival;
-use runtime::service::{Context, Event, Next, Progress};
+use runtime::service::{Event, Next, Progress};
 
 use super::lease::Lease;
-use crate::message::Message;
+use crate::message::Context;
 use crate::site::Site;
 
 /// An event stream.
@@ -27,7 +27,7 @@ impl EventStream {
         since: Option<Position>,
         lease: Lease,
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Result<Self, ChannelRefusal> {
         let subscriber = Subscriber { process: context.id, format: Format::EventStream };
         let (mut channels, out) = (site.channels(), context.output.buffer());
@@ -50,7 +50,7 @@ impl EventStream {
         &mut self,
         site: &mut Site,
         event: Event,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Next {
         let own = self.subscription.as_slice();
         match event {

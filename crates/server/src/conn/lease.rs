@@ -7,10 +7,9 @@ use channels::{Credential, Rights, RuleNumber, Sender};
 use pages::{KeptRequest, RequestedAction};
 use runtime::arrival::Arrival;
 use runtime::clock::Now;
-use runtime::service::Context;
 
 use crate::limits::PING_INTERVAL_MS;
-use crate::message::Message;
+use crate::message::Context;
 use crate::site::{Question, Site, Withheld};
 
 /// The rights of a client, until they expire.
@@ -42,7 +41,7 @@ impl Lease {
         &self,
         (channel, rule, wish): (&str, RuleNumber, RequestedAction<'_>),
         site: &mut Site,
-        context: &Context<'_, Message>,
+        context: &Context<'_>,
     ) -> Result<(), Withheld> {
         let unknown;
         let request = match &self.request {

@@ -1,9 +1,7 @@
 //! Access log lines on their way to the log writer.
 
-use runtime::service::ServiceContext;
-
 use super::Connections;
-use crate::message::{Message, ToLogWriter};
+use crate::message::{ServiceContext, ToLogWriter};
 
 /// When waiting lines are handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +12,7 @@ pub(super) enum When {
 
 impl Connections {
     /// Hands waiting lines to the log writer, if they are due or there will be no later chance.
-    pub(super) fn hand_over_log(&mut self, context: &mut ServiceContext<'_, Message>, when: When) {
+    pub(super) fn hand_over_log(&mut self, context: &mut ServiceContext<'_>, when: When) {
         let Some(writer) = self.http.application().log_writer() else { return };
         let Some(log) = self.http.log_mut() else { return };
         if when == When::Due && !log.is_due(context.now) {

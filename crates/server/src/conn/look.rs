@@ -6,12 +6,12 @@ use std::net::SocketAddr;
 
 use live::{LatencyFigures, List, TableRow};
 use runtime::mailbox::Endpoint;
-use runtime::service::{SchedulerCommand, Seen, ServiceContext};
+use runtime::service::{SchedulerCommand, Seen};
 use runtime::slots::ProcessId;
 
 use super::{Connections, Process};
 use crate::live::{Choice, Id, LiveAnswer, LongestRun, ViewRequest, info_of_row, latency};
-use crate::message::{Inquiry, Message, SchedulerReport, ToControl};
+use crate::message::{Inquiry, SchedulerReport, ServiceContext, ToControl};
 
 /// A walk over the processes.
 pub(super) struct Walk {
@@ -40,7 +40,7 @@ impl Connections {
         &mut self,
         from: Endpoint,
         inquiry: Inquiry,
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_>,
     ) {
         if let Inquiry::Live(wish) = &inquiry
             && wish.list == Some(List::Connections)
@@ -79,7 +79,7 @@ impl Connections {
         inquiry: &Inquiry,
         here: Endpoint,
         name: &str,
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_>,
     ) -> LiveAnswer {
         let site = self.http.application_mut();
         let info = site.page_info(here, name);
@@ -90,7 +90,7 @@ impl Connections {
     }
 
     /// At the end of a turn: a walk goes on.
-    pub(super) fn go_on_walking(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(super) fn go_on_walking(&mut self, context: &mut ServiceContext<'_>) {
         let Some(walk) = &mut self.walk else { return };
         walk.now_ms = context.now.monotonic_ms();
         if let Some(from) = walk.next.take() {
@@ -111,11 +111,7 @@ impl Connections {
     }
 
     /// So many slots were seen as a turn may.
-    pub(super) fn after_walking(
-        &mut self,
-        next: Option<usize>,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
+    pub(super) fn after_walking(&mut self, next: Option<usize>, context: &mut ServiceContext<'_>) {
         let Some(mut walk) = self.walk.take() else { return };
         if next.is_some() && walk.of == Of::All {
             walk.next = next;
@@ -156,7 +152,7 @@ impl Connections {
         to: Endpoint,
         inquiry: &Inquiry,
         mut shown: LiveAnswer,
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_>,
     ) {
         if matches!(inquiry, Inquiry::Counters | Inquiry::Live(_)) {
             shown.times = self.times();
@@ -175,7 +171,7 @@ impl Connections {
         &self,
         inquiry: &Inquiry,
         shown: LiveAnswer,
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_>,
     ) -> Box<SchedulerReport> {
         let accounts = context.accounts();
         let site = self.http.application();

@@ -8,11 +8,11 @@ use acme::Confirmation;
 use files::Warmed;
 use files::absence::FileFailure;
 use runtime::mailbox::Endpoint;
-use runtime::service::{SchedulerCommand, ServiceContext};
+use runtime::service::SchedulerCommand;
 
 use super::{Connections, traced};
 use crate::events::SchedulerBounds;
-use crate::message::{Message, ToScheduler};
+use crate::message::{ServiceContext, ToScheduler};
 use crate::site_data::{SiteData, patience};
 
 impl Connections {
@@ -20,7 +20,7 @@ impl Connections {
         &mut self,
         from: Endpoint,
         message: ToScheduler,
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_>,
     ) {
         let site = self.http.application_mut();
         if matches!(message, ToScheduler::Found(_) | ToScheduler::Warmed(..)) {
@@ -85,7 +85,7 @@ impl Connections {
     }
 
     /// Hands a configuration to those who keep parts of it, other than the site.
-    fn load(&mut self, data: &Arc<SiteData>, context: &mut ServiceContext<'_, Message>) {
+    fn load(&mut self, data: &Arc<SiteData>, context: &mut ServiceContext<'_>) {
         self.tune(data, context);
         // The numbers of routes mean others.
         self.http.forget_times();
@@ -93,7 +93,7 @@ impl Connections {
     }
 
     /// Hands settings to those who keep them, other than the site.
-    fn tune(&mut self, data: &Arc<SiteData>, context: &mut ServiceContext<'_, Message>) {
+    fn tune(&mut self, data: &Arc<SiteData>, context: &mut ServiceContext<'_>) {
         self.http.set_settings(Arc::clone(&data.settings));
         self.handshakes.set_most(data.config.limits.handshakes_per_address);
         context.command(SchedulerCommand::SetPatience(patience(&data.config.limits)));

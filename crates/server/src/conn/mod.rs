@@ -30,8 +30,7 @@ use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::scheduler::Scheduler;
 use runtime::service::{
-    Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Seen, Service,
-    ServiceContext,
+    Beginning, CloseReason, Event, ListenerIndex, Next, Progress, Seen, Service,
 };
 use runtime::trace;
 use runtime::transport::{Transport, Violation};
@@ -52,7 +51,7 @@ use crate::connection_share::ConnectionShare;
 use crate::events::SchedulerBounds;
 use crate::handshakes::Handshakes;
 use crate::limits::SOCKET_BEHIND_BYTES;
-use crate::message::Message;
+use crate::message::{Context, Message, ServiceContext};
 use crate::site::Site;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
@@ -166,7 +165,7 @@ impl Connections {
     }
 
     /// Tells sockets the results of messages that went to other schedulers.
-    fn tell_receipts(&mut self, context: &mut ServiceContext<'_, Message>) {
+    fn tell_receipts(&mut self, context: &mut ServiceContext<'_>) {
         let receipts = self.local.channels().take_receipts();
         for Receipt { publisher, result } in receipts {
             if let PublishReceipt::ByReceipt(number) = publisher.told {
@@ -220,7 +219,7 @@ impl Service for Connections {
         &mut self,
         listener: ListenerIndex,
         peer: Peer,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Option<Process> {
         let listener = self.configured(listener);
         if self.is_beyond_share(listener, peer) {
@@ -244,7 +243,7 @@ impl Service for Connections {
         self.transport_of(beginning)
     }
 
-    fn on_agreed(&mut self, process: &mut Process, context: &mut Context<'_, Message>) -> Next {
+    fn on_agreed(&mut self, process: &mut Process, context: &mut Context<'_>) -> Next {
         process.on_agreed(self, context)
     }
 
@@ -252,7 +251,7 @@ impl Service for Connections {
         &mut self,
         process: &mut Process,
         why: Violation,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) {
         match process {
             Process::Outbound(outbound) => {
@@ -271,7 +270,7 @@ impl Service for Connections {
         &mut self,
         process: &mut Process,
         why: Violation,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) {
         match (process, &mut self.cluster) {
             (Process::Outbound(outbound), _) => outbound.on_transport_failed(self.exchanges(), why),
@@ -282,7 +281,7 @@ impl Service for Connections {
         }
     }
 
-    fn on_start(&mut self, context: &mut ServiceContext<'_, Message>) {
+    fn on_start(&mut self, context: &mut ServiceContext<'_>) {
         self.http.application_mut().begin(context);
         if self.cluster.is_some() {
             context.wake_after_ms(0);
@@ -293,7 +292,7 @@ impl Service for Connections {
         &mut self,
         ticket: u64,
         begun: Result<(), io::ErrorKind>,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Option<Process> {
         if ClusterLink::is_ticket(ticket) {
             let connection = self.cluster.as_mut()?.on_connect(ticket, begun, context)?;
@@ -303,19 +302,11 @@ impl Service for Connections {
         Some(Process::Outbound(Box::new(outbound)))
     }
 
-    fn on_carry(
-        &mut self,
-        opening: Box<dyn Any>,
-        _context: &mut Context<'_, Message>,
-    ) -> Option<Process> {
+    fn on_carry(&mut self, opening: Box<dyn Any>, _context: &mut Context<'_>) -> Option<Process> {
         Stream::of_opening(opening).map(Process::Stream)
     }
 
-    fn on_streams_ready(
-        &mut self,
-        process: &mut Process,
-        context: &mut Context<'_, Message>,
-    ) -> Next {
+    fn on_streams_ready(&mut self, process: &mut Process, context: &mut Context<'_>) -> Next {
         process.on_streams_ready(self, context)
     }
 
@@ -324,17 +315,12 @@ impl Service for Connections {
         &mut self,
         process: &mut Process,
         input: &[u8],
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Progress {
         process.on_input(self, input, context)
     }
 
-    fn on_event(
-        &mut self,
-        process: &mut Process,
-        event: Event,
-        context: &mut Context<'_, Message>,
-    ) -> Next {
+    fn on_event(&mut self, process: &mut Process, event: Event, context: &mut Context<'_>) -> Next {
         process.on_event(self, event, context)
     }
 
@@ -342,7 +328,7 @@ impl Service for Connections {
         &mut self,
         _process: &Process,
         region: &FileRegion,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> bool {
         self.http.warm(region, context)
     }
@@ -351,12 +337,7 @@ impl Service for Connections {
         process.on_close(self, reason);
     }
 
-    fn on_message(
-        &mut self,
-        from: Endpoint,
-        message: Message,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
+    fn on_message(&mut self, from: Endpoint, message: Message, context: &mut ServiceContext<'_>) {
         if let Message::Scheduler(message) = message {
             self.take_message(from, message, context);
         }
@@ -366,11 +347,11 @@ impl Service for Connections {
         self.look_at(seen);
     }
 
-    fn on_walked(&mut self, next: Option<usize>, context: &mut ServiceContext<'_, Message>) {
+    fn on_walked(&mut self, next: Option<usize>, context: &mut ServiceContext<'_>) {
         self.after_walking(next, context);
     }
 
-    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Message>) {
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_>) {
         self.go_on_walking(context);
         self.http.settle(context);
         if let Some(cluster) = &mut self.cluster {
@@ -391,7 +372,7 @@ impl Service for Connections {
         }
     }
 
-    fn on_stop(&mut self, context: &mut ServiceContext<'_, Message>) {
+    fn on_stop(&mut self, context: &mut ServiceContext<'_>) {
         self.http.settle(context);
         self.hand_over_log(context, When::Now);
         self.http.application_mut().leave();

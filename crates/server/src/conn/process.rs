@@ -10,14 +10,14 @@ use client::Outbound;
 use http::{Connection, Http2Connection, Stream};
 use runtime::arrival::Arrival;
 use runtime::limits::INBOX_BYTES;
-use runtime::service::{CloseReason, Context, Event, Next, Progress};
+use runtime::service::{CloseReason, Event, Next, Progress};
 
 use super::Connections;
 use super::cluster::LinkConnection;
 use super::events::EventStream;
 use super::socket::WebSocket;
 use super::tunnel::Tunnel;
-use crate::message::Message;
+use crate::message::Context;
 
 /// A process of a scheduler.
 #[derive(Debug)]
@@ -169,7 +169,7 @@ impl Process {
     pub(super) fn on_agreed(
         &mut self,
         connections: &mut Connections,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Next {
         let agreed = context.agreed();
         if agreed.and_then(|agreed| agreed.protocol.clone()).as_deref()
@@ -202,7 +202,7 @@ impl Process {
         &mut self,
         connections: &mut Connections,
         input: &[u8],
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Progress {
         let progress = match self {
             Self::Http(connection) => connection.on_input(&mut connections.http, input, context),
@@ -236,7 +236,7 @@ impl Process {
         &mut self,
         connections: &mut Connections,
         event: Event,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Next {
         let next = match self {
             Self::Http(connection) => connection.on_event(&mut connections.http, event, context),
@@ -289,7 +289,7 @@ impl Process {
     pub(super) fn on_streams_ready(
         &mut self,
         connections: &mut Connections,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Next {
         match self {
             Self::Http2(connection) => connection.on_streams_ready(&mut connections.http, context),

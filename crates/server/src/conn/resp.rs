@@ -6,12 +6,11 @@ use channels::{Channels, Credential, TokenProblem};
 use local::StoreStats;
 use pages::{KeptRequest, RequestedAction};
 use resp::{ChannelQuestion, Environment, NotAllowed, RespHost, Session};
-use runtime::service::Context;
 use runtime::slots::ProcessId;
 use sys::socket::Peer;
 
 use super::{Connections, Process};
-use crate::message::Message;
+use crate::message::Context;
 use crate::site::{Question, Site, Withheld, wish_of};
 use config::Authentication;
 
@@ -57,7 +56,7 @@ impl Connections {
         &mut self,
         (authentication, is_encrypted): (Authentication, bool),
         peer: Peer,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Process {
         let mut session = Session::new(peer, &mut self.clients, context);
         if authentication == Authentication::Required {

@@ -12,7 +12,7 @@ mod talk;
 
 use channels::{ChannelRefusal, Format, KeptRight, Subscriber, SubscriberQuery, Subscription};
 use runtime::arrival::Arrival;
-use runtime::service::{Context, Event, Next, Progress, SchedulerCommand, ServiceContext};
+use runtime::service::{Event, Next, Progress, SchedulerCommand};
 use runtime::slots::ProcessId;
 use wire::websocket::{
     CloseCode, Extension, MessageKind, MessageLimits, MessageReader, Opcode, PeerRole, ReadStep,
@@ -23,7 +23,7 @@ use self::endings::{EXPIRED, TOO_SLOW};
 use self::pace::After;
 use super::lease::Lease;
 use crate::limits::{INFLATED_PER_TURN, PING_TIMEOUT_MS};
-use crate::message::Message;
+use crate::message::{Context, ServiceContext};
 use crate::site::Site;
 
 /// State that all WebSockets of a scheduler share.
@@ -38,7 +38,7 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
-    pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_>) {
         self.inflated_bytes = 0;
         for process in self.resting.drain(..) {
             context.command(SchedulerCommand::Resume(process));
@@ -104,7 +104,7 @@ impl WebSocket {
         right: Option<KeptRight>,
         client: (Lease, Extension),
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Result<Self, ChannelRefusal> {
         let mut socket = Self::new(Speaks::Json(Vec::new()), client, context);
         if let Some(right) = right {
@@ -119,7 +119,7 @@ impl WebSocket {
         &mut self,
         right: &KeptRight,
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Result<(), ChannelRefusal> {
         let subscriber = Subscriber { process: context.id, format: self.format() };
         let (mut channels, out) = (site.channels(), context.output.buffer());
@@ -131,7 +131,7 @@ impl WebSocket {
     fn new(
         speaks: Speaks,
         (lease, extension): (Lease, Extension),
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Self {
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
         Self {
@@ -162,7 +162,7 @@ impl WebSocket {
         sockets: &mut Sockets,
         site: &mut Site,
         input: &[u8],
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Progress {
         self.is_pinged = false;
         context.set_deadline_after_ms(self.lease.quiet_ms(context.now));
@@ -189,7 +189,7 @@ impl WebSocket {
         sockets: &mut Sockets,
         site: &mut Site,
         (input, scratch): (&[u8], &mut Vec<u8>),
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Progress {
         let limits = MessageLimits::default();
         let mut consumed = 0;
@@ -249,7 +249,7 @@ impl WebSocket {
         &mut self,
         site: &mut Site,
         event: Event,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Next {
         match event {
             Event::InputEnded => Next::Finish,
@@ -303,7 +303,7 @@ impl WebSocket {
     }
 
     /// Something has arrived for the process from another part of the server.
-    fn on_resumed(&mut self, site: &mut Site, context: &mut Context<'_, Message>) -> Next {
+    fn on_resumed(&mut self, site: &mut Site, context: &mut Context<'_>) -> Next {
         if site.channels().is_too_slow(&self.subscriptions) {
             return self.next(After::Close(TOO_SLOW, "too slow for the channel"), context);
         }
@@ -323,7 +323,7 @@ impl WebSocket {
         kind: MessageKind,
         bytes: &[u8],
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> After {
         match &self.speaks {
             Speaks::Plain(name) => self.publish_plain(name, (kind, bytes), site, context),
@@ -337,13 +337,13 @@ impl WebSocket {
 }
 
 /// Sends a close frame. The client answers it and ends the connection; its input until then is discarded.
-pub(super) fn close(code: CloseCode, reason: &str, context: &mut Context<'_, Message>) -> Next {
+pub(super) fn close(code: CloseCode, reason: &str, context: &mut Context<'_>) -> Next {
     write_close(context.output.buffer(), Some(code), reason);
     Next::Linger
 }
 
 /// Sends an object to the client.
-fn tell(text: &str, context: &mut Context<'_, Message>) {
+fn tell(text: &str, context: &mut Context<'_>) {
     write_frame(context.output.buffer(), Opcode::Text, text.as_bytes());
 }
 

@@ -1,12 +1,11 @@
 //! The trace of this scheduler: its beginning and end, and its steps on their way to the control scheduler.
 
-use runtime::service::ServiceContext;
 use runtime::trace::{self, Batch};
 
-use crate::message::{Message, ToControl, TraceOrder};
+use crate::message::{ServiceContext, ToControl, TraceOrder};
 
 /// The control scheduler begins or ends a trace.
-pub(super) fn obey(order: TraceOrder, context: &mut ServiceContext<'_, Message>) {
+pub(super) fn obey(order: TraceOrder, context: &mut ServiceContext<'_>) {
     match order {
         TraceOrder::Begin(order) => {
             // If there is no room, the one who asked waits a little longer.
@@ -20,7 +19,7 @@ pub(super) fn obey(order: TraceOrder, context: &mut ServiceContext<'_, Message>)
 
 /// Sends the steps that are due. Those for which there is no room are counted, and the trace goes on.
 #[cold]
-pub(super) fn hand_over(context: &mut ServiceContext<'_, Message>) {
+pub(super) fn hand_over(context: &mut ServiceContext<'_>) {
     if let Some(batch) = trace::take(context.now) {
         let sent = context.mail.send_part(batch.to, ToControl::Traced(Box::new(batch)));
         if let Err(ToControl::Traced(batch)) = sent {

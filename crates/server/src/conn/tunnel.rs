@@ -6,10 +6,10 @@ use std::net::IpAddr;
 
 use client::ExchangeNews;
 use runtime::arrival::Arrival;
-use runtime::service::{Context, Event, Next, Progress};
+use runtime::service::{Event, Next, Progress};
 
 use crate::limits::PROXY_PART_SIZE;
-use crate::message::Message;
+use crate::message::Context;
 use crate::site::{Site, Tunnelled};
 
 /// The client's side of a tunnel.
@@ -35,7 +35,7 @@ impl Tunnel {
         &mut self,
         site: &mut Site,
         input: &[u8],
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Progress {
         let now_ns = context.now.monotonic_ns;
         let consumed = site.send_through(&self.0, input, now_ns);
@@ -49,7 +49,7 @@ impl Tunnel {
         &mut self,
         site: &mut Site,
         event: Event,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Next {
         match event {
             Event::Resumed | Event::OutputDrained | Event::Draining => self.pass(site, context),
@@ -66,7 +66,7 @@ impl Tunnel {
     }
 
     /// Passes on what the server has sent, as much as the client has room for.
-    fn pass(&self, site: &mut Site, context: &mut Context<'_, Message>) -> Next {
+    fn pass(&self, site: &mut Site, context: &mut Context<'_>) -> Next {
         let now_ns = context.now.monotonic_ns;
         let mut has_written = false;
         loop {

@@ -3,20 +3,20 @@
 //! Owns what is asked for it. Nothing here grows with the number of connections or pages.
 
 use runtime::mailbox::Endpoint;
-use runtime::service::{Service, ServiceContext};
+use runtime::service::Service;
 
 use super::Connections;
 use crate::events::Vitals;
-use crate::message::{Message, ToControl};
+use crate::message::{ServiceContext, ToControl};
 
 impl Connections {
-    pub(super) fn send_vitals(&mut self, to: Endpoint, context: &mut ServiceContext<'_, Message>) {
+    pub(super) fn send_vitals(&mut self, to: Endpoint, context: &mut ServiceContext<'_>) {
         let vitals = Box::new(self.vitals(context));
         // It is told as silent, and asked again with the next question.
         let _silent = context.mail.send_part(to, ToControl::Vitals(vitals));
     }
 
-    fn vitals(&mut self, context: &mut ServiceContext<'_, Message>) -> Vitals {
+    fn vitals(&mut self, context: &mut ServiceContext<'_>) -> Vitals {
         let remarkable = context.take_remarkable();
         let kinds = <Self as Service>::KINDS;
         let longest_kind = remarkable.kind.and_then(|kind| kinds.get(kind)).copied();

@@ -47,7 +47,6 @@ impl Choice {
         may_take
     }
 
-    /// Offers a row.
     pub(crate) fn offer(&mut self, row: TableRow) {
         if !self.filter.is_empty() && !has_text(&row, &self.filter) {
             return;

@@ -3,7 +3,6 @@
 //! Owns where the state is kept if the configuration does not say, and the files that the section names. Orders
 //! nothing.
 
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -40,39 +39,27 @@ const LOCK: &str = "acme.lock";
 const EVERYWHERE: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 443);
 
 /// Why nothing can be ordered.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum OrdersError {
     /// A name is not one.
+    #[error("[acme]: \"{0}\" in `names`: {1}")]
     Name(String, NameError),
     /// The settings contradict each other.
+    #[error("[acme]: {0}")]
     Settings(SettingsError),
     /// The authorities of `ca` cannot be read.
+    #[error("[acme]: `ca`: {0}")]
     Ca(PemError),
     /// The key of an account cannot be read.
+    #[error("[acme]: `key_file`: `{0}` cannot be used: {1}")]
     Key(PathBuf, io::Error),
     /// There is no place for the state.
+    #[error(
+        "[acme]: there is no home directory for keys and certificates; name a directory with \
+         `state`"
+    )]
     NoState,
 }
-
-impl fmt::Display for OrdersError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("[acme]: ")?;
-        match self {
-            Self::Name(name, error) => write!(formatter, "\"{name}\" in `names`: {error}"),
-            Self::Settings(error) => error.fmt(formatter),
-            Self::Ca(error) => write!(formatter, "`ca`: {error}"),
-            Self::Key(path, error) => {
-                write!(formatter, "`key_file`: `{}` cannot be used: {error}", path.display())
-            }
-            Self::NoState => formatter.write_str(
-                "there is no home directory for keys and certificates; name a directory with \
-                            `state`",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for OrdersError {}
 
 /// Leaves out default listeners of a family of addresses that this machine does not have.
 pub(super) fn settle(config: &mut Config) {

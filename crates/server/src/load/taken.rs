@@ -3,7 +3,6 @@
 //! Owns the rule that files saved by pages never replace anything that the server uses. Inspects
 //! the disk before anything is served.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use config::{AccessLogTarget, Config, ListenerAddress, RouteAction};
@@ -15,44 +14,29 @@ use crate::site_data::SiteData;
 use crate::site_tls::files_of;
 
 /// Why a directory cannot be used for uploads.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum UploadsTaken {
     /// It contains, at any depth, something that the server uses: the configuration, keys, the log or a socket.
+    #[error("the server uses `{0}`")]
     Own(PathBuf),
     /// It is, is in, or contains the directory of the store.
+    #[error("`{0}` is the store")]
     Store(PathBuf),
     /// It is, is in, or contains the directory of certificates that the server orders.
+    #[error("`{0}` has the keys of certificates")]
     Orders(PathBuf),
     /// It is, is in, or contains the directory of a cache.
+    #[error("`{0}` is of a cache")]
     Cache(PathBuf),
     /// It is a served directory with pages, or contains one; with the place in the configuration that serves it.
+    #[error("`{0}` is served by {1}")]
     Root(PathBuf, String),
     /// It contains a page.
+    #[error("`{0}` is a page")]
     Page(PathBuf),
     /// It is, is in, or contains the directory of app modules.
+    #[error("`{0}` has the app modules")]
     App(PathBuf),
-}
-
-impl fmt::Display for UploadsTaken {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Own(path)
-        | Self::Store(path)
-        | Self::Orders(path)
-        | Self::Cache(path)
-        | Self::Root(path, _)
-        | Self::Page(path)
-        | Self::App(path)) = self;
-        let path = path.display();
-        match self {
-            Self::Own(_) => write!(formatter, "the server uses `{path}`"),
-            Self::Store(_) => write!(formatter, "`{path}` is the store"),
-            Self::Orders(_) => write!(formatter, "`{path}` has the keys of certificates"),
-            Self::Cache(_) => write!(formatter, "`{path}` is of a cache"),
-            Self::Root(_, by) => write!(formatter, "`{path}` is served by {by}"),
-            Self::Page(_) => write!(formatter, "`{path}` is a page"),
-            Self::App(_) => write!(formatter, "`{path}` has the app modules"),
-        }
-    }
 }
 
 impl UploadsTaken {

@@ -16,7 +16,7 @@ use crate::load::LoadError;
 pub enum ServeError {
     /// Directory or configuration.
     #[error("{0}")]
-    Load(LoadError),
+    Load(#[from] LoadError),
     /// The access log cannot be opened.
     #[error(fmt = log)]
     Log(io::Error),
@@ -211,11 +211,5 @@ fn control(
             "the metrics cannot be served at {address}: {error}; choose another address for `metrics` in \
              [admin]"
         ),
-    }
-}
-
-impl From<LoadError> for ServeError {
-    fn from(error: LoadError) -> Self {
-        Self::Load(error)
     }
 }

@@ -22,6 +22,7 @@ use crate::site_data::SiteData;
 use pages::{Before, Follower, PageKind, PageProblem, PageRoot, PageSet, Served};
 
 /// The current pages.
+#[derive(Default)]
 pub(super) struct LivePages {
     sets: Arc<[Arc<PageSet>]>,
     problems: Vec<PageProblem>,
@@ -37,14 +38,7 @@ pub(super) struct LivePages {
 impl LivePages {
     /// The pages of the first configuration. Their problems are logged.
     pub(super) fn new(data: &SiteData) -> Self {
-        let mut pages = Self {
-            sets: Arc::default(),
-            problems: Vec::new(),
-            edits: 0,
-            failure: None,
-            broken: Vec::new(),
-            follower: None,
-        };
+        let mut pages = Self::default();
         pages.take_over(&data.page_roots, data.pages.clone().into());
         warn(data);
         pages

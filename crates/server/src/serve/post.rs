@@ -4,9 +4,9 @@
 
 use runtime::diagnostic::{self, Level};
 use runtime::helper::send_patiently;
-use runtime::mailbox::{Endpoint, Mailbox, MailboxSeat};
+use runtime::mailbox::{Endpoint, MailboxSeat};
 
-use crate::message::{Message, ToControl, ToScheduler};
+use crate::message::{Mailbox, Message, ToControl, ToScheduler};
 
 pub(super) fn endpoint(number: usize) -> Endpoint {
     Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"))
@@ -14,7 +14,7 @@ pub(super) fn endpoint(number: usize) -> Endpoint {
 
 /// The main thread's connection to the other threads.
 pub(super) struct Post {
-    mailbox: Mailbox<Message>,
+    mailbox: Mailbox,
     schedulers: usize,
     /// The control scheduler, if there is one.
     control: Option<Endpoint>,

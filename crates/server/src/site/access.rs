@@ -5,8 +5,8 @@
 
 use config::route::FoundRoute;
 use config::{AcceptedNames, AccessRule, Admission, Clients};
-use http::{Answer, AnswerContext, FieldList, Request};
-use runtime::service::{SchedulerCommand, ServiceContext};
+use http::{Answer, FieldList, Request};
+use runtime::service::SchedulerCommand;
 use runtime::trace;
 use wire::http::status::Status;
 use wire::http::target;
@@ -16,7 +16,7 @@ use super::exchange::{Exchange, PATH_RULES, route_request, try_again_soon};
 use super::traced;
 use crate::access::{Checked, PasswordCheck, Shown, Standing, paths_in};
 use crate::limits::{PASSWORD_SIZE, USER_NAME_SIZE};
-use crate::message::Message;
+use crate::message::{AnswerContext, ServiceContext};
 
 /// The verdict of the rules on a request.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl Site {
         &mut self,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
         if found.access.is_empty() || exchange.place.is_admitted() || exchange.reply.is_begun() {
             return None;
@@ -105,7 +105,7 @@ impl Site {
         &mut self,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
         let (status, fields) = match self.judge(found.access, exchange.request, context) {
             Judgement::Admitted(user) => {
@@ -134,7 +134,7 @@ impl Site {
         &self,
         rules: &[AccessRule],
         request: &Request<'_>,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Judgement {
         let mut refusal = Refusal::default();
         let mut open = None;
@@ -166,7 +166,7 @@ impl Site {
         &self,
         admission: &Admission,
         request: &Request<'_>,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
         refusal: &mut Refusal,
     ) -> Met {
         let Admission { from, users, token, certificate } = admission;
@@ -211,7 +211,7 @@ impl Site {
         &self,
         names: &AcceptedNames,
         request: &Request<'_>,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Result<Option<Box<str>>, Option<TokenWanted>> {
         let query = request.head.split_target().1;
         let rights = self.rights_shown(request, query, context.now.unix_seconds);
@@ -232,11 +232,7 @@ impl Site {
     }
 
     /// The helper has verified a password.
-    pub(crate) fn on_password(
-        &mut self,
-        checked: Checked,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
+    pub(crate) fn on_password(&mut self, checked: Checked, context: &mut ServiceContext<'_>) {
         self.entry.learn_password(checked, context.now.monotonic_ms());
         context.command(SchedulerCommand::Resume(checked.process));
     }
@@ -246,7 +242,7 @@ impl Site {
     pub(super) fn begin_password(
         &mut self,
         request: &Request<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) {
         // Of several files one verdict says little, and the body would be lost.
         let judged = self.with_rules(request, |rules| {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use config::route::{FoundRoute, RouteRefusal};
 use config::{Logging, Respond, RouteAction};
-use http::{Answer, AnswerContext, FieldList, Notes, Reply, Request, Unanswered};
+use http::{Answer, FieldList, Notes, Reply, Request, Unanswered};
 use runtime::trace;
 use wire::http::head::{Framing, RequestTarget};
 use wire::http::method::Method;
@@ -21,7 +21,7 @@ use super::route::{AnswerPlace, Kept, number_of};
 use super::stage::Stage;
 use super::traced;
 use crate::limits::STORE_BODY_SIZE;
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::site_data::SiteData;
 
 impl Site {
@@ -30,7 +30,7 @@ impl Site {
         &mut self,
         request: &Request<'_>,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         if reply.is_begun() {
             self.note_begun(request, context);
@@ -67,7 +67,7 @@ impl Site {
     }
 
     /// Tells the access log about a request whose answer is sent in parts: of the last one as well as of the first.
-    fn note_begun(&self, request: &Request<'_>, context: &mut AnswerContext<'_, Message>) {
+    fn note_begun(&self, request: &Request<'_>, context: &mut AnswerContext<'_>) {
         if let Some(kept) = context.take_kept::<Kept>() {
             self.note_kept(&kept, request, context.notes);
             context.keep(kept);
@@ -102,7 +102,7 @@ impl Site {
         path: &str,
         found: FoundRoute<'_>,
         (request, reply): (&Request<'_>, &mut Reply<'_>),
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         if trace::is_on() {
             traced::route(context.id, &found);
@@ -123,7 +123,7 @@ impl Site {
         mut kept: Box<Kept>,
         data: &SiteData,
         (request, reply): (&Request<'_>, &mut Reply<'_>),
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         if !kept.is_of(data) {
             let query = request.head.split_target().1;
@@ -157,7 +157,7 @@ impl Site {
         path: &str,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         note(found, exchange.place.user(), context.notes);
         if exchange.place.is_proxied() {
@@ -199,7 +199,7 @@ impl Site {
         &mut self,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let request = exchange.request;
         let query = request.head.split_target().1;
@@ -240,7 +240,7 @@ impl Site {
         found: &FoundRoute<'_>,
         query: Option<&[u8]>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         match &found.action {
             Ok(RouteAction::Files { rules, tries, .. }) if tries.is_empty() => {

@@ -10,15 +10,15 @@ use channels::Channels;
 use files::Warm;
 use files::error_page;
 use http::{
-    Answer, AnswerContext, Application, BodyPolicy, ClientInterest, FieldList, Intake, Patience,
-    Reply, Request, SlowRequest, Unanswered, Urgency,
+    Answer, Application, BodyPolicy, ClientInterest, FieldList, Intake, Patience, Reply, Request,
+    SlowRequest, Unanswered, Urgency,
 };
 use local::Local;
 use pages::PageSet;
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
-use runtime::service::{Context, SchedulerCommand, ServiceContext};
+use runtime::service::SchedulerCommand;
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
@@ -30,7 +30,7 @@ use super::file_desk::FileDesk;
 use super::outgoing::Outgoing;
 use super::slow_lines::SlowLines;
 use super::underway::Underway;
-use crate::message::{FoundFile, Message};
+use crate::message::{AnswerContext, Context, FoundFile, Message, ServiceContext};
 use crate::site_data::SiteData;
 
 impl Site {
@@ -62,7 +62,7 @@ impl Site {
     }
 
     /// The scheduler starts, so processes of the site may start, and servers of upstreams are up from now on.
-    pub(crate) fn begin(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(crate) fn begin(&mut self, context: &mut ServiceContext<'_>) {
         let has_checks = self.outgoing.begin(&self.data, context.now.monotonic_ns);
         self.tune(context.now.monotonic_ns);
         if has_checks || !self.data.processes.is_empty() {
@@ -72,23 +72,19 @@ impl Site {
 
     /// A helper has answered, so it has room: the first waiting request asks again. A full mailbox contains messages
     /// that will still be answered, so every waiting request is eventually resumed.
-    pub(crate) fn resume_postponed(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(crate) fn resume_postponed(&mut self, context: &mut ServiceContext<'_>) {
         if let Some(process) = self.files.take_postponed() {
             context.command(SchedulerCommand::Resume(process));
         }
     }
 
-    pub(crate) fn on_found(&mut self, found: FoundFile, context: &mut ServiceContext<'_, Message>) {
+    pub(crate) fn on_found(&mut self, found: FoundFile, context: &mut ServiceContext<'_>) {
         for process in self.files.learn(found, &self.data, context.now.monotonic_ms()) {
             context.command(SchedulerCommand::Resume(process));
         }
     }
 
-    pub(crate) fn on_reload(
-        &mut self,
-        data: Arc<SiteData>,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
+    pub(crate) fn on_reload(&mut self, data: Arc<SiteData>, context: &mut ServiceContext<'_>) {
         if let Err(error) = self.files.reload(&data) {
             // The roots could be opened when the configuration was checked a moment ago. Keep the old configuration.
             let told = format_args!("a scheduler keeps its old site: {error}");
@@ -120,7 +116,7 @@ impl Site {
         &mut self,
         from: Endpoint,
         letter: Letter,
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_>,
     ) {
         if let Some(runner) = self.pages.runner_mut() {
             runner.take_letter(from, letter);
@@ -131,17 +127,12 @@ impl Site {
     }
 
     /// A helper has read a region into memory for a process.
-    pub(crate) fn on_warmed(
-        &mut self,
-        process: ProcessId,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
+    pub(crate) fn on_warmed(&mut self, process: ProcessId, context: &mut ServiceContext<'_>) {
         self.files.note_warmed(process);
         context.command(SchedulerCommand::Resume(process));
     }
 
-    /// Ends a turn.
-    pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_>) {
         self.hear_channels(context);
         self.tell_pages_of_orders();
         self.end_turn_of_pages(context);
@@ -180,24 +171,16 @@ impl Application for Site {
     fn body_policy(
         &mut self,
         request: &Request<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> BodyPolicy {
         self.plan_body(request, context)
     }
 
-    fn admit_body(
-        &mut self,
-        request: &Request<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Intake {
+    fn admit_body(&mut self, request: &Request<'_>, context: &mut AnswerContext<'_>) -> Intake {
         self.ask_for_body(request, context)
     }
 
-    fn begin_body(
-        &mut self,
-        request: &Request<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Intake {
+    fn begin_body(&mut self, request: &Request<'_>, context: &mut AnswerContext<'_>) -> Intake {
         if self.data.table.asks_for_access() {
             self.begin_password(request, context);
         }
@@ -210,7 +193,7 @@ impl Application for Site {
         }
     }
 
-    fn on_body(&mut self, piece: &[u8], context: &mut AnswerContext<'_, Message>) -> Intake {
+    fn on_body(&mut self, piece: &[u8], context: &mut AnswerContext<'_>) -> Intake {
         if self.entry.is_refused(context.id) {
             return Intake::Enough;
         }
@@ -224,7 +207,7 @@ impl Application for Site {
         self.underway.take_piece(context.id, piece, context.mail)
     }
 
-    fn on_body_end(&mut self, trailers: &FieldList, context: &mut AnswerContext<'_, Message>) {
+    fn on_body_end(&mut self, trailers: &FieldList, context: &mut AnswerContext<'_>) {
         let now_ns = context.now.monotonic_ns;
         self.outgoing.end_upload(context.id, trailers, now_ns);
     }
@@ -248,7 +231,7 @@ impl Application for Site {
         &mut self,
         request: &Request<'_>,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         if let Some(store) = self.local.store() {
             // The client may have heard of a commit since the turn began.
@@ -294,7 +277,7 @@ impl Application for Site {
         self.pages.forget_talk(process);
     }
 
-    fn on_cold_file(&mut self, region: &FileRegion, context: &mut Context<'_, Message>) -> bool {
+    fn on_cold_file(&mut self, region: &FileRegion, context: &mut Context<'_>) -> bool {
         let warm = Warm {
             root: files::RootIndex(region.name.root),
             relative: Arc::clone(&region.name.relative),

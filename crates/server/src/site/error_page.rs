@@ -12,7 +12,7 @@ use files::job::PathContent;
 use files::representation::BodySource;
 use files::{EntryKey, RootIndex};
 use files::{ListingForm, error_page, form_of, policy};
-use http::{Answer, AnswerContext, FieldList, Fields, Reply};
+use http::{Answer, FieldList, Fields, Reply};
 use runtime::output::{FileName, FileRegion, SharedBytes};
 use runtime::trace;
 use wire::http::encoding::Accepted;
@@ -22,7 +22,7 @@ use super::Site;
 use super::exchange::Exchange;
 use super::file_desk::NotNow;
 use super::traced;
-use crate::message::Message;
+use crate::message::AnswerContext;
 
 /// A configured page that can be sent now.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Site {
         fields: &FieldList,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         if trace::is_on() {
             traced::refused(context.id, status);
@@ -87,7 +87,7 @@ impl Site {
         status: Status,
         found: &FoundRoute<'_>,
         exchange: &Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Result<Option<Page>, Answer> {
         let data = Rc::clone(&self.data);
         let Some(host) = data.host(found.host) else { return Ok(None) };

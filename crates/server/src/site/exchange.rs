@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use config::RouteAction;
-use config::route::{self, Circumstances, FoundRoute, RouteRequest};
+use config::route::{Circumstances, FoundRoute, RouteRequest};
 use files::policy;
 use http::{FieldList, Fields, Reply, Request, Scheme};
 use wire::http::target::{Backslash, DotFiles, EncodedSlash, PathRules};
@@ -28,17 +28,13 @@ pub(super) fn route_request<'a>(
     data: &'a SiteData,
 ) -> RouteRequest<'a> {
     let listener = data.config.listeners.get(usize::from(request.listener.0));
-    let scheme = match request.scheme() {
-        Scheme::Https => route::ClientScheme::Https,
-        Scheme::Http => route::ClientScheme::Http,
-    };
     RouteRequest {
         host: request.host(),
         method: request.method().as_str(),
         path,
         query: query.and_then(|query| str::from_utf8(query).ok()),
         circumstances: Circumstances {
-            scheme,
+            scheme: request.scheme(),
             fields: Some(&request.head.fields),
             address: address_of(request),
             listener: listener.map(|listener| &listener.address),

@@ -10,7 +10,7 @@ use config::route::FoundRoute;
 use config::{FileSettings, RouteAction};
 use files::EntryKey;
 use files::answer::{self, AnswerFields, BodyPart, FileAnswer, FileRequest};
-use http::{Answer, AnswerContext, FieldList, Fields, Request};
+use http::{Answer, FieldList, Fields, Request};
 use runtime::output::{FileName, FileRegion, SharedBytes};
 use sys::file::FileHandle;
 use wire::http::conditional::{Preconditions, SafeMethod};
@@ -21,7 +21,7 @@ use wire::http::status::Status;
 use super::Site;
 use super::exchange::{Asked, Exchange, allow, try_again_soon};
 use super::file_desk::NotNow;
-use crate::message::Message;
+use crate::message::AnswerContext;
 
 /// The methods for files.
 pub(super) const FILE_METHODS: &str = "GET, HEAD, OPTIONS";
@@ -34,7 +34,7 @@ impl Site {
         query: Option<&[u8]>,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let path = &*found.path;
         let Some(root) = self.files.root_of(found.rule, rules, &self.data) else {
@@ -60,7 +60,7 @@ impl Site {
         query: Option<&[u8]>,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let asked = if is_below_own_root(found) { exchange.path } else { key.path };
         let request = self.file_request(asked, query, exchange.request);
@@ -111,7 +111,7 @@ impl Site {
         &mut self,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         if exchange.request.method() != Method::Options {
             let status = Status::METHOD_NOT_ALLOWED;
@@ -130,7 +130,7 @@ impl Site {
         not_now: NotNow,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         match not_now {
             NotNow::Wait => Answer::Wait,

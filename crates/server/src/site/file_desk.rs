@@ -14,15 +14,14 @@ use files::entry::CachedEntry;
 use files::representation::Large;
 use files::roots::{LargeOpen, NamedOpen, OpenWait, Roots};
 use files::{EntryKey, Errand, Job, RootIndex, Warm};
-use http::AnswerContext;
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use sys::file::FileHandle;
 use wire::http::encoding::Accepted;
 
 use super::waiting::Waiting;
 use crate::limits::POSTPONED_MAX;
-use crate::message::{FoundFile, LookUp, Message, ToFileHelper, WarmFor};
+use crate::message::{AnswerContext, FoundFile, LookUp, Mailbox, ToFileHelper, WarmFor};
 use crate::site_data::SiteData;
 
 /// Processes that are remembered as warmed or rewritten.
@@ -179,7 +178,7 @@ impl FileDesk {
         key: EntryKey<'_>,
         accepted: &Accepted,
         data: &Arc<SiteData>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Result<Rc<CachedEntry>, NotNow> {
         let now_ms = context.now.monotonic_ms();
         let unix_ms = context.now.unix_seconds * 1000;
@@ -211,7 +210,7 @@ impl FileDesk {
         key: EntryKey<'_>,
         large: &Large,
         data: &Arc<SiteData>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Result<Rc<FileHandle>, NotNow> {
         let patience = self.patience(context.id);
         let now_ms = context.now.monotonic_ms();
@@ -242,7 +241,7 @@ impl FileDesk {
         errand: Errand,
         unix_ms: u64,
         data: &Arc<SiteData>,
-        mail: &mut Mailbox<Message>,
+        mail: &mut Mailbox,
     ) -> bool {
         let Some(rules) = data.rules.get(usize::from(key.root.0)) else { return false };
         let job = Job::new(key, rules, errand, unix_ms);
@@ -255,7 +254,7 @@ impl FileDesk {
     }
 
     /// Sends to the next helper, or to any that has room.
-    fn send_to_helper(&mut self, message: ToFileHelper, mail: &mut Mailbox<Message>) -> bool {
+    fn send_to_helper(&mut self, message: ToFileHelper, mail: &mut Mailbox) -> bool {
         let mut message = message;
         for _ in 0..self.helpers.len() {
             self.helpers.rotate_left(1);
@@ -274,7 +273,7 @@ impl FileDesk {
         process: ProcessId,
         warm: Warm,
         data: &Arc<SiteData>,
-        mail: &mut Mailbox<Message>,
+        mail: &mut Mailbox,
     ) -> bool {
         let warm = Box::new(WarmFor { site: Arc::clone(data), process, warm });
         self.send_to_helper(ToFileHelper::Warm(warm), mail)

@@ -8,17 +8,16 @@ use std::rc::Rc;
 use config::RouteAction;
 use config::route::FoundRoute;
 use files::{EntryKey, RootIndex};
-use http::{AnswerContext, BodyPolicy, Intake, Request};
+use http::{BodyPolicy, Intake, Request};
 use pages::SetIndex;
 use pages::uploads::{FileAcceptance, UploadReport};
-use runtime::service::ServiceContext;
 use wire::http::multipart::{Boundary, MultipartError};
 
 use super::Site;
 use super::head_judgement::HeadJudgement;
 use super::room::{BodyKind, Room};
 use super::route::{AnswerPlace, Kept};
-use crate::message::Message;
+use crate::message::{AnswerContext, ServiceContext};
 use crate::origin::is_forged;
 
 impl Site {
@@ -39,7 +38,6 @@ impl Site {
         policy
     }
 
-    /// The kind of a body.
     fn kind_of(&self, request: &Request<'_>) -> BodyKind {
         match boundary_of(request) {
             Ok(None) => BodyKind::Plain,
@@ -87,7 +85,7 @@ impl Site {
     pub(super) fn begin_form(
         &mut self,
         request: &Request<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Intake {
         let mut kept = context.take_kept::<Kept>();
         let room = kept.as_mut().and_then(|kept| kept.take_room());
@@ -105,11 +103,7 @@ impl Site {
     }
 
     /// An upload helper has reported.
-    pub(crate) fn on_uploaded(
-        &mut self,
-        report: UploadReport,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
+    pub(crate) fn on_uploaded(&mut self, report: UploadReport, context: &mut ServiceContext<'_>) {
         let Some(answered) = self.underway.on_upload(report, context) else { return };
         if let Some(name) = &answered.saved {
             self.expire_saved(name);

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use config::RouteAction;
 use config::route::FoundRoute;
-use http::{AnswerContext, BodyPolicy, Request};
+use http::{BodyPolicy, Request};
 use wire::http::status::Status;
 use wire::http::target;
 
@@ -19,7 +19,7 @@ use super::exchange::{PATH_RULES, route_request};
 use super::maintained::try_later;
 use super::route::{AnswerPlace, Kept};
 use super::stage::Stage;
-use crate::message::Message;
+use crate::message::AnswerContext;
 
 /// The judgement of a request by its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Site {
     pub(super) fn plan_body(
         &mut self,
         request: &Request<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> BodyPolicy {
         let (path, query) = request.head.split_target();
         let mut scratch = Vec::new();
@@ -73,7 +73,7 @@ impl Site {
         found: &FoundRoute<'_>,
         request: &Request<'_>,
         place: &mut AnswerPlace,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> HeadJudgement {
         if Self::leads_to_https(path, found, request) {
             return HeadJudgement::Refused;

@@ -3,13 +3,13 @@
 //! Owns that answer, and who is served as ever. Never decides that it is maintained: `crate::maintenance` adds that up.
 
 use config::route::FoundRoute;
-use http::{Answer, AnswerContext, FieldList};
+use http::{Answer, FieldList};
 use wire::http::status::Status;
 
 use super::Site;
 use super::exchange::Exchange;
 use crate::maintenance::{MaintenanceSource, Switch};
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::site_data::SiteData;
 
 impl Site {
@@ -24,7 +24,7 @@ impl Site {
         &mut self,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
         let is_begun = exchange.reply.is_begun() || exchange.place.is_service_begun();
         if is_begun || !self.entry.is_maintained_for(exchange.request, &self.data) {

@@ -2,9 +2,7 @@
 //!
 //! Owns their format, and the pending ones. `channel/programs` executes them.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 
 use ahash::HashMap;
@@ -65,7 +63,6 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// The next order.
     pub(super) fn next(&self) -> Option<&Order> {
         self.left.front()
     }
@@ -90,7 +87,6 @@ impl Batch {
     }
 }
 
-/// One order.
 #[derive(Clone, Debug)]
 pub(super) enum Order {
     Publish { channel: Box<str>, offer: Offer },
@@ -112,28 +108,18 @@ impl Order {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written<'o> {
-    #[serde(borrow, default)]
-    publish: Option<Cow<'o, str>>,
-    #[serde(borrow, default)]
-    broadcast: Option<Vec<Cow<'o, str>>>,
-    #[serde(borrow, default)]
-    members: Option<Cow<'o, str>>,
-    #[serde(borrow, default)]
-    history: Option<Cow<'o, str>>,
-    #[serde(borrow, default)]
-    channels: Option<Cow<'o, str>>,
-    #[serde(borrow, default)]
-    disconnect: Option<Cow<'o, str>>,
-    #[serde(borrow, default)]
-    unsubscribe: Option<Cow<'o, str>>,
+    publish: Option<String>,
+    broadcast: Option<Vec<String>>,
+    members: Option<String>,
+    history: Option<String>,
+    channels: Option<String>,
+    disconnect: Option<String>,
+    unsubscribe: Option<String>,
     #[serde(borrow, default, deserialize_with = "written_value")]
     data: Option<&'o RawValue>,
-    #[serde(borrow, default)]
-    key: Option<Cow<'o, str>>,
-    #[serde(borrow, default)]
-    since: Option<Cow<'o, str>>,
-    #[serde(borrow, default)]
-    channel: Option<Cow<'o, str>>,
+    key: Option<String>,
+    since: Option<String>,
+    channel: Option<String>,
 }
 
 impl Written<'_> {
@@ -242,10 +228,6 @@ pub(super) fn check_key(key: &[u8]) -> Result<Arc<str>, KeyProblem> {
 }
 
 /// An invalid key.
+#[derive(Debug, thiserror::Error)]
+#[error("an idempotency key has 1 to {KEY_SIZE} bytes of UTF-8")]
 pub(super) struct KeyProblem;
-
-impl fmt::Display for KeyProblem {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "an idempotency key has 1 to {KEY_SIZE} bytes of UTF-8")
-    }
-}

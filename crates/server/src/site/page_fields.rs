@@ -27,7 +27,6 @@ pub(super) fn is_of_page(name: &str) -> bool {
     !FRAMING.iter().any(|own| name.eq_ignore_ascii_case(own))
 }
 
-/// The status that a page has set.
 pub(super) fn status_set(output: &PageOutput) -> Status {
     output.status.and_then(Status::from_code).unwrap_or(Status::OK)
 }

@@ -17,7 +17,6 @@ pub(super) struct Room {
     files: FileAcceptance,
 }
 
-/// The kind of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyKind {
     /// No form that may have files.

@@ -11,7 +11,7 @@ use config::PageErrors;
 use config::RouteAction;
 use config::route::FoundRoute;
 use files::RootIndex;
-use http::{Added, Answer, AnswerContext, FieldList};
+use http::{Added, Answer, FieldList};
 use pages::uploads::UploadState;
 use pages::{
     FaultReport, LineWriter, Moment, Page, PageKind, PageSet, RequestHost, RunResult, SetIndex,
@@ -28,7 +28,7 @@ use super::exchange::{Asked, Exchange, try_again_soon};
 use super::page_fields::{is_of_page, status_set, write_fields};
 use super::traced;
 use crate::limits::APP_MAIN;
-use crate::message::Message;
+use crate::message::AnswerContext;
 
 impl Site {
     /// The page that answers a path, if there is one.
@@ -66,7 +66,7 @@ impl Site {
         asked: Asked<'_>,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         exchange.place.begin_page((set, index));
         context.notes.timed_as.page =
@@ -94,7 +94,7 @@ impl Site {
         Asked { path, rest }: Asked<'_>,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<RunResult> {
         let (request, user) = (exchange.request, exchange.place.user());
         let runner = self.pages.runner_mut()?;
@@ -173,7 +173,7 @@ impl Site {
         set: SetIndex,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let (status, shown) = match (run_result, self.pages.runner_mut()) {
             (Some(RunResult::Done(page)), Some(runner)) => {
@@ -274,7 +274,7 @@ impl Site {
         fields: &FieldList,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let is_read = matches!(exchange.request.method(), Method::Get | Method::Head);
         if status == Status::NOT_FOUND
@@ -306,7 +306,7 @@ impl Site {
         shown: Option<Vec<u8>>,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let fields = fields_of(status);
         match shown {

@@ -107,7 +107,6 @@ impl Site {
         std::iter::once((0, None, "(none)")).chain(routes.filter(|(number, ..)| *number != 0))
     }
 
-    /// The name of a route with its host.
     fn route_name(&self, host: Option<HostId>, name: &str) -> String {
         let host = host.and_then(|host| self.data.config.site_name(host));
         let host = host.map(ToString::to_string).unwrap_or_default();
@@ -130,7 +129,6 @@ fn channel_row(channel: &ChannelView<'_>) -> TableRow {
         .number("kept_bytes", channel.kept_bytes as u64)
 }
 
-/// The row of a suspended run.
 fn run_row(here: Endpoint, run: &Suspended) -> TableRow {
     TableRow::new(format!("p-{}-{}", here.0, run.id))
         .text("page", &*run.page)

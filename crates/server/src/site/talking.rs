@@ -4,7 +4,7 @@
 //! frames.
 
 use channels::Rights;
-use http::{Answer, AnswerContext};
+use http::Answer;
 use pages::{Moment, RunResult, Saying};
 use runtime::clock::Now;
 use runtime::mailbox::Endpoint;
@@ -18,7 +18,7 @@ use super::exchange::Exchange;
 use super::page_fields::is_of_page;
 use super::script;
 use super::upgraded::{Upgrade, Upgraded};
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::origin::{Origin, origin_of};
 
 /// The next step of a conversation.
@@ -38,7 +38,7 @@ impl Site {
     pub(super) fn accept_talk(
         &mut self,
         exchange: &mut Exchange<'_, '_>,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Answer {
         match self.write_acceptance(exchange) {
             Ok(extension) => {

@@ -5,7 +5,7 @@
 use config::route::FoundRoute;
 use config::{FileSettings, TargetTemplate};
 use files::{EntryKey, PathContent, RootIndex};
-use http::{Answer, AnswerContext, FieldList};
+use http::{Answer, FieldList};
 use pages::SetIndex;
 use wire::http::encoding::Accepted;
 use wire::http::method::Method;
@@ -14,7 +14,7 @@ use wire::http::target::encode_path;
 
 use super::Site;
 use super::exchange::{Asked, Exchange};
-use crate::message::Message;
+use crate::message::AnswerContext;
 
 impl Site {
     /// Answers with the first path that has something to answer with. A request that waits for the disk goes on where
@@ -25,7 +25,7 @@ impl Site {
         query: Option<&[u8]>,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let missing = |site: &mut Self, exchange: &mut Exchange<'_, '_>, context: &mut _| {
             site.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context)

@@ -7,11 +7,10 @@ use actors::LeaseStanding;
 use channels::{ChannelRefusal, Channels, Offer, PublishRight, Published, Publisher};
 use pages::{Publication, Runner};
 use runtime::diagnostic::Level;
-use runtime::service::ServiceContext;
 
 use super::Site;
 use super::script;
-use crate::message::Message;
+use crate::message::ServiceContext;
 
 impl Site {
     /// The leases of what one server of a cluster has at a time: background processes, names of pages' processes.
@@ -27,7 +26,7 @@ impl Site {
     }
 
     /// Continues pages, and what they fetch.
-    pub(super) fn end_turn_of_pages(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(super) fn end_turn_of_pages(&mut self, context: &mut ServiceContext<'_>) {
         let Some(runner) = self.pages.runner_mut() else { return };
         let now_ns = context.now.monotonic_ns;
         self.outgoing.give_fetched(runner, now_ns);
@@ -40,7 +39,7 @@ impl Site {
     }
 
     /// Delivers channel messages to pages that wait for them, and executes the channel operations of pages.
-    pub(super) fn hear_channels(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(super) fn hear_channels(&mut self, context: &mut ServiceContext<'_>) {
         if self.pages.hear_channels(&mut self.local.channels()) {
             context.wake_after_ms(0);
         }
@@ -93,7 +92,7 @@ impl Site {
     }
 
     /// Sends the orders of pages, and ends the turn of the store.
-    pub(super) fn order_for_pages(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(super) fn order_for_pages(&mut self, context: &mut ServiceContext<'_>) {
         let Some(mut store) = self.local.store() else { return };
         let orders = self.pages.runner_mut().map(|runner| runner.take_record_orders());
         for (number, order) in orders.unwrap_or_default() {

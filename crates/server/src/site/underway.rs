@@ -7,8 +7,7 @@ use pages::Page;
 use pages::uploads::{
     Answered, Desk, FileAcceptance, FileWish, UploadForm, UploadReport, UploadState,
 };
-use runtime::mailbox::{Endpoint, Mailbox};
-use runtime::service::ServiceContext;
+use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use script::engine::PageOutput;
 use wire::http::multipart::{Boundary, MultipartError};
@@ -20,7 +19,7 @@ use super::orders::{Batch, Programs};
 use super::pack;
 use super::packer::Packer;
 use super::upgraded::Upgraded;
-use crate::message::Message;
+use crate::message::{Mailbox, ServiceContext};
 
 /// The requests under way, as far as a step of their answers needs something of an earlier one.
 pub(super) struct Underway {
@@ -77,7 +76,7 @@ impl Underway {
         &mut self,
         process: ProcessId,
         piece: &[u8],
-        mail: &mut Mailbox<Message>,
+        mail: &mut Mailbox,
     ) -> Intake {
         self.forms.take(process, piece, mail)
     }
@@ -106,7 +105,7 @@ impl Underway {
         &mut self,
         process: ProcessId,
         wish: FileWish,
-        mail: &mut Mailbox<Message>,
+        mail: &mut Mailbox,
     ) -> Result<(), &'static str> {
         self.forms.wish(process, wish, mail)
     }
@@ -115,7 +114,7 @@ impl Underway {
     pub(super) fn on_upload(
         &mut self,
         report: UploadReport,
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_>,
     ) -> Option<Answered> {
         self.forms.on_report(report, context)
     }
@@ -200,7 +199,7 @@ impl Underway {
     }
 
     /// Ends a turn: what has used its share of it goes on in the next.
-    pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_>) {
         self.forms.on_turn_end(context);
         self.packer.on_turn_end(context);
         self.json_checks.end_turn(context);

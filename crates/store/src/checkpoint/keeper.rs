@@ -6,11 +6,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use heed::{Env, RoTxn, WithoutTls};
+use heed::{RoTxn, WithoutTls};
 
 use super::record::Meta;
 use super::{Checkpoints, Role};
 use crate::failure::StoreFailure;
+use crate::ffi::Env;
 use crate::limits::CHECKPOINT_ATTEMPTS;
 
 /// A checkpoint that is not on disk yet. Commits continue meanwhile.
@@ -65,7 +66,7 @@ impl Keeper {
     }
 
     /// Makes the first checkpoint, before anything is written.
-    pub(crate) fn begin(&mut self, map: &Env<WithoutTls>) -> Result<(), StoreFailure> {
+    pub(crate) fn begin(&mut self, map: &Env) -> Result<(), StoreFailure> {
         match (&self.broken, &self.snapshot) {
             (Some(failure), _) => Err(failure.clone()),
             (None, Some(_)) => Ok(()),
@@ -74,7 +75,7 @@ impl Keeper {
     }
 
     /// Makes a checkpoint of the last commit, and waits for it.
-    pub(crate) fn keep(&mut self, map: &Env<WithoutTls>) -> Result<(), StoreFailure> {
+    pub(crate) fn keep(&mut self, map: &Env) -> Result<(), StoreFailure> {
         let next = self.next(map)?;
         self.hurry();
         let made = next.wait();
@@ -82,7 +83,7 @@ impl Keeper {
     }
 
     /// Starts a checkpoint of the last commit.
-    pub(crate) fn next(&self, map: &Env<WithoutTls>) -> Result<Checkpoint, StoreFailure> {
+    pub(crate) fn next(&self, map: &Env) -> Result<Checkpoint, StoreFailure> {
         if let Some(failure) = &self.broken {
             return Err(failure.clone());
         }
@@ -144,10 +145,7 @@ impl Keeper {
     }
 
     /// Takes a snapshot of the last commit and reads its meta page.
-    fn newest(
-        &self,
-        map: &Env<WithoutTls>,
-    ) -> Result<(RoTxn<'static, WithoutTls>, Meta), StoreFailure> {
+    fn newest(&self, map: &Env) -> Result<(RoTxn<'static, WithoutTls>, Meta), StoreFailure> {
         let mut snapshot = map.clone().static_read_txn()?;
         for _ in 0..CHECKPOINT_ATTEMPTS {
             let is_its = |meta: &Meta| meta.transaction() == snapshot.id() as u64;

@@ -32,7 +32,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use heed::{Env, RwTxn, WithoutTls};
+use heed::RwTxn;
 use rustix::fs::{FlockOperation, flock, fstatvfs};
 use rustix::io::{Errno, retry_on_intr};
 
@@ -42,6 +42,7 @@ use self::pieces::write_pieces;
 use self::record::{BOOT, Meta, Record, Saved};
 pub(crate) use self::write_lock::WriteLock;
 use crate::failure::StoreFailure;
+use crate::ffi::Env;
 use crate::file::{DATA_FILE, open};
 use crate::limits::FULL_DISK;
 use crate::log::{clear, has_entries, replay};
@@ -148,10 +149,7 @@ impl Checkpoints {
     }
 
     /// Begins a write transaction. Other programs wait until the lock is dropped.
-    pub(crate) fn begin<'m>(
-        &self,
-        map: &'m Env<WithoutTls>,
-    ) -> Result<(WriteLock, RwTxn<'m>), StoreFailure> {
+    pub(crate) fn begin<'m>(&self, map: &'m Env) -> Result<(WriteLock, RwTxn<'m>), StoreFailure> {
         let lock = WriteLock::take(&self.data, &self.waits_for_another_program)?;
         let transaction = map.write_txn()?;
         // If the previous writer was killed, LMDB has just freed the snapshots of its program.

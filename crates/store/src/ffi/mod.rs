@@ -7,11 +7,14 @@ mod writing;
 
 use std::path::Path;
 
-use heed::{Env, EnvFlags, EnvOpenOptions, WithoutTls};
+use heed::{EnvFlags, EnvOpenOptions, WithoutTls};
 
 pub(crate) use self::alone::{Alone, LOCK};
 pub(crate) use self::writing::write_out;
 use crate::limits::{DATABASES, MARGIN, OTHER_READERS, SIZE};
+
+/// The map; a snapshot of it may go to another thread.
+pub(crate) type Env = heed::Env<WithoutTls>;
 
 /// How commits reach the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,26 +58,19 @@ impl Default for MapOptions {
 }
 
 /// Opens the map of a store without LMDB's locks, only for reading, while no other program can use it.
-pub(crate) fn open_alone(
-    alone: &Alone,
-    options: &MapOptions,
-) -> Result<Env<WithoutTls>, heed::Error> {
+pub(crate) fn open_alone(alone: &Alone, options: &MapOptions) -> Result<Env, heed::Error> {
     open_for(Use::Alone, alone.directory(), options)
 }
 
 /// Opens the map in an existing directory.
 ///
 /// Snapshots do not belong to threads (`MDB_NOTLS`), so a thread can hold several.
-pub(crate) fn open(directory: &Path, options: &MapOptions) -> Result<Env<WithoutTls>, heed::Error> {
+pub(crate) fn open(directory: &Path, options: &MapOptions) -> Result<Env, heed::Error> {
     open_for(Use::Shared, directory, options)
 }
 
 #[expect(unsafe_code, reason = "LMDB maps a file, whose bytes the compiler takes for constant")]
-fn open_for(
-    who: Use,
-    directory: &Path,
-    options: &MapOptions,
-) -> Result<Env<WithoutTls>, heed::Error> {
+fn open_for(who: Use, directory: &Path, options: &MapOptions) -> Result<Env, heed::Error> {
     let mut builder = EnvOpenOptions::new().read_txn_without_tls();
     builder.map_size(options.size).max_readers(options.readers).max_dbs(options.trees);
     let commits = match options.commits {

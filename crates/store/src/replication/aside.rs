@@ -6,11 +6,12 @@
 
 use std::path::{Path, PathBuf};
 
-use heed::{CompactionOption, Env, WithoutTls};
+use heed::CompactionOption;
 
 use super::history::History;
 use super::place::StorePosition;
 use crate::failure::StoreFailure;
+use crate::ffi::Env;
 use crate::limits::ASIDE_PIECE;
 
 /// The data that is set aside.
@@ -64,7 +65,7 @@ pub(crate) fn set_aside(history: &History, aside: &mut SetAside) -> Result<bool,
 }
 
 /// Copies the whole store to a file.
-pub(crate) fn copy_aside(map: &Env<WithoutTls>, aside: &mut SetAside) -> Result<(), StoreFailure> {
+pub(crate) fn copy_aside(map: &Env, aside: &mut SetAside) -> Result<(), StoreFailure> {
     let (part, path) = (aside.path.with_extension("part"), aside.path.with_extension("mdb"));
     // A program may have been killed while it copied, or after that.
     if !path.exists() {

@@ -3,12 +3,13 @@
 //!
 //! Owns the keys in the tree of facts and their bytes. Never decides who leads.
 
-use heed::{Env, RoTxn, RwTxn, WithoutTls};
+use heed::{RoTxn, RwTxn};
 
 use super::bytes::{ByteReader, Cut};
 use super::place::{LeaderTerm, POSITION, StorePosition};
 use crate::facts::{Fact, Facts};
 use crate::failure::StoreFailure;
+use crate::ffi::Env;
 use crate::limits::TERMS;
 
 /// The place of a store in its history.
@@ -20,7 +21,6 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Its bytes.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(POSITION + 8);
         self.position.encode(&mut out);
@@ -102,7 +102,7 @@ fn damaged(_cut: Cut) -> StoreFailure {
 
 impl Ledger {
     /// The ledger of an open store; `None` if it has no facts.
-    pub(crate) fn open(map: &Env<WithoutTls>) -> Result<Option<Self>, StoreFailure> {
+    pub(crate) fn open(map: &Env) -> Result<Option<Self>, StoreFailure> {
         Ok(Facts::open(map)?.map(Self))
     }
 

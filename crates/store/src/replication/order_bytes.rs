@@ -27,7 +27,6 @@ impl From<Cut> for OrderUnread {
 }
 
 /// The bytes of orders for a store that names its databases like this.
-#[must_use]
 pub fn encode_orders(orders: &[Order], names: &[String]) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + orders.iter().map(Order::size).sum::<usize>());
     put_count(&mut out, orders.len());
@@ -349,7 +348,6 @@ fn expiry_only(bytes: &mut ByteReader<'_>) -> Result<ExpiryOnly, Cut> {
     })
 }
 
-/// The byte of a kind.
 pub(super) fn kind_byte(kind: ValueKind) -> u8 {
     match kind {
         ValueKind::Bytes => 0,
@@ -358,7 +356,6 @@ pub(super) fn kind_byte(kind: ValueKind) -> u8 {
     }
 }
 
-/// The kind of a byte.
 pub(super) fn kind_of(byte: u8) -> Result<ValueKind, Cut> {
     Ok(match byte {
         0 => ValueKind::Bytes,

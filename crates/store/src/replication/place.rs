@@ -33,7 +33,6 @@ pub struct StorePosition {
 
 impl StorePosition {
     /// Before the first record of a new history.
-    #[must_use]
     pub(crate) fn founded(origin: u64, term: LeaderTerm) -> Self {
         Self { origin, term, number: 0, hash: origin }
     }

@@ -14,7 +14,6 @@ use crate::record::StoredEntry;
 type OrderResult = Result<Executed, StoreFailure>;
 
 /// The bytes of results.
-#[must_use]
 pub fn encode_results(results: &[OrderResult]) -> Vec<u8> {
     let mut out = Vec::new();
     put_count(&mut out, results.len());

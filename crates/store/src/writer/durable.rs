@@ -75,7 +75,6 @@ impl Writer {
     }
 
     /// Whether a checkpoint should start now, because the file, the log or the store's free space requires it.
-    #[must_use]
     pub fn wants_checkpoint(&self) -> bool {
         let growth = file_size(&self.map).saturating_sub(self.checkpoint_size);
         let is_long = self.log.as_ref().is_some_and(Log::is_long);
@@ -83,7 +82,6 @@ impl Writer {
     }
 
     /// Whether there are commits of any program that [`Writer::sync`] would make durable.
-    #[must_use]
     pub fn is_unsynced(&self) -> bool {
         self.keeper.as_ref().is_some_and(|keeper| keeper.commit() < self.last_commit())
     }

@@ -2,7 +2,6 @@
 //!
 //! Owns the transactions: each changes the place of the store together with what it describes. Never decides who leads.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,38 +20,20 @@ use crate::table::Table;
 use crate::versions::Versions;
 
 /// Why records were not applied. The store is unchanged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotApplied {
     /// One does not continue the history.
+    #[error("a record does not follow ({0:?})")]
     Unfollowed(Unfollowed),
     /// One is damaged.
+    #[error("a record is damaged, or of a version that this one does not know")]
     Damaged,
     /// The leader has a database that this store has not been opened with.
+    #[error("there is no database `{0}` here: add it to `databases` in [store] and restart")]
     NoDatabase(String),
     /// The store failed.
-    Store(StoreFailure),
-}
-
-impl fmt::Display for NotApplied {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unfollowed(why) => write!(out, "a record does not follow ({why:?})"),
-            Self::Damaged => {
-                out.write_str("a record is damaged, or of a version that this one does not know")
-            }
-            Self::NoDatabase(name) => write!(
-                out,
-                "there is no database `{name}` here: add it to `databases` in [store] and restart"
-            ),
-            Self::Store(failure) => write!(out, "{failure}"),
-        }
-    }
-}
-
-impl From<StoreFailure> for NotApplied {
-    fn from(failure: StoreFailure) -> Self {
-        Self::Store(failure)
-    }
+    #[error("{0}")]
+    Store(#[from] StoreFailure),
 }
 
 impl Writer {

@@ -173,8 +173,6 @@ fn a_file_just_written_opens_without_waiting_and_is_hot() {
     assert!(file.read_ready(0, 10_000), "its pages were written a moment ago");
     assert!(file.read_ready(0, 0), "nothing never waits");
     assert!(file.read_ready(u64::MAX, 10), "no wait where there is nothing to read");
-    file.advise_will_need(0, 10_000).unwrap();
-    file.advise_will_need(5, 0).unwrap();
     let mut byte = [0];
     assert_eq!(rustix::io::pread(file.as_fd(), &mut byte, 9_999).unwrap(), 1);
     assert_eq!(byte, [7]);

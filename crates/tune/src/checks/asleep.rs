@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::processes::Process;
 use crate::watching::{FILE_LOCK, MEMORY_LOCK, Watched};
@@ -168,29 +168,27 @@ pub(super) fn contended(host: &HostReading) -> Option<String> {
     ))
 }
 
-/// The reason why nothing is known about waits.
-pub(super) fn unseen(host: &HostReading) -> Option<Finding> {
-    if host.process.is_none() {
-        return Some(Finding::unknown(super::NO_PROCESS));
+/// Ends a check where nothing is known about waits.
+pub(super) fn waits_are_seen(host: &HostReading) -> Result<(), Finding> {
+    super::server(host)?;
+    if host.watched().values().all(|thread| thread.looks == 0) {
+        return Finding::unknown("needs two readings of the server, and its threads");
     }
-    let all = host.watched();
-    if all.values().all(|thread| thread.looks == 0) {
-        return Some(Finding::unknown("needs two readings of the server, and its threads"));
-    }
-    None
+    Ok(())
 }
 
 /// The same for what is seen in calls, which takes the right to trace the server.
-pub(super) fn uncalled(host: &HostReading) -> Option<Finding> {
-    let is_blind = |all: BTreeMap<u32, Watched>| {
-        all.values().all(|one| one.calls.keys().all(|call| call.starts_with("at/")))
-            && all.values().any(|one| one.looks > one.running + one.stopped)
-    };
-    unseen(host).or_else(|| {
-        let why =
-            "the calls in which its threads sleep may not be seen, or none of them tells anything";
-        is_blind(host.watched()).then(|| Finding::unknown(why))
-    })
+pub(super) fn calls_are_seen(host: &HostReading) -> Result<(), Finding> {
+    waits_are_seen(host)?;
+    let all = host.watched();
+    if all.values().all(|one| one.calls.keys().all(|call| call.starts_with("at/")))
+        && all.values().any(|one| one.looks > one.running + one.stopped)
+    {
+        return Finding::unknown(
+            "the calls in which its threads sleep may not be seen, or none of them tells anything",
+        );
+    }
+    Ok(())
 }
 
 /// Locks of the kernel, and their names in words.
@@ -211,10 +209,8 @@ fn of_kernel(host: &HostReading) -> Option<(String, f64)> {
     Some((format!("{waiting:.1} of {} threads wait for {name} at any time", all.len()), waiting))
 }
 
-fn locks(host: &HostReading) -> Finding {
-    if let Some(finding) = uncalled(host) {
-        return finding;
-    }
+fn locks(host: &HostReading) -> Judged {
+    calls_are_seen(host)?;
     let of_program = || Some((contended(host)?, lock(host)?.0.waiting));
     let Some((text, waiting)) = of_kernel(host).or_else(of_program) else {
         return Finding::good("no lock was seen for which threads wait");
@@ -227,10 +223,8 @@ fn locks(host: &HostReading) -> Finding {
     Finding::measured(text, Percent::between(lost(waiting.min(idle)), lost(waiting)))
 }
 
-fn stuck(host: &HostReading) -> Finding {
-    if let Some(finding) = uncalled(host) {
-        return finding;
-    }
+fn stuck(host: &HostReading) -> Judged {
+    calls_are_seen(host)?;
     let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {
         return Finding::unknown("its sockets cannot be seen");
     };
@@ -287,7 +281,7 @@ pub(super) fn most(host: &HostReading, seen: impl Fn(&Watched) -> u32) -> (f64, 
 /// Share of a thread's time, in percent, from which a wait costs.
 pub(super) const NOTICED: f64 = 5.0;
 
-fn waits(host: &HostReading, what: &str, none: &str, seen: impl Fn(&Watched) -> u32) -> Finding {
+fn waits(host: &HostReading, what: &str, none: &str, seen: impl Fn(&Watched) -> u32) -> Judged {
     let (share, count) = most(host, seen);
     if share < NOTICED {
         return Finding::good(none);
@@ -297,10 +291,8 @@ fn waits(host: &HostReading, what: &str, none: &str, seen: impl Fn(&Watched) -> 
     Finding::measured(text, Percent::between(share * 0.7, share))
 }
 
-fn disk(host: &HostReading) -> Finding {
-    if let Some(finding) = unseen(host) {
-        return finding;
-    }
+fn disk(host: &HostReading) -> Judged {
+    waits_are_seen(host)?;
     waits(host, "wait for a disk", "no thread was seen waiting for a disk", |one| {
         one.disk.max(one.seen_in("fsync"))
     })
@@ -309,10 +301,8 @@ fn disk(host: &HostReading) -> Finding {
 /// The calls in which a thread waits for the reader of what it says.
 const OUTPUTS: [&str; 3] = ["write/pipe", "write/terminal", "write/local-socket"];
 
-fn output(host: &HostReading) -> Finding {
-    if let Some(finding) = uncalled(host) {
-        return finding;
-    }
+fn output(host: &HostReading) -> Judged {
+    calls_are_seen(host)?;
     waits(
         host,
         "sleep in writing to a pipe, a terminal or a service of this host",
@@ -321,10 +311,8 @@ fn output(host: &HostReading) -> Finding {
     )
 }
 
-fn slept(host: &HostReading) -> Finding {
-    if let Some(finding) = uncalled(host) {
-        return finding;
-    }
+fn slept(host: &HostReading) -> Judged {
+    calls_are_seen(host)?;
     // A thread beside others that does nothing else serves no request.
     let all = host.watched();
     let unread = |one: &crate::tcp::TcpSocket| one.number("received_queue") > 0;

@@ -2,7 +2,7 @@
 
 use crate::calls::{CostlyCalls, ServerCalls};
 use crate::check::{Check, Gain, Risk};
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::tcp::Side;
 
@@ -71,11 +71,8 @@ pub(super) fn busy(host: &HostReading) -> Option<f64> {
     limited(host, "buffer_full_us").ok().map(|(_, busy, _)| busy)
 }
 
-fn send_buffer(host: &HostReading) -> Finding {
-    let (share, busy, count) = match limited(host, "buffer_full_us") {
-        Ok(found) => found,
-        Err(finding) => return finding,
-    };
+fn send_buffer(host: &HostReading) -> Judged {
+    let (share, busy, count) = limited(host, "buffer_full_us")?;
     let sockets = host.now.sockets.iter().flatten().filter(|one| one.side != Side::Listens);
     let least = sockets.map(|one| one.number("send_buffer")).filter(|size| *size > 0).min();
     let text = format!(
@@ -97,11 +94,8 @@ fn send_buffer(host: &HostReading) -> Finding {
     Finding::measured(text, Percent::between(share * busy * 0.5, share))
 }
 
-fn receivers(host: &HostReading) -> Finding {
-    let (share, busy, count) = match limited(host, "peer_full_us") {
-        Ok(found) => found,
-        Err(finding) => return finding,
-    };
+fn receivers(host: &HostReading) -> Judged {
+    let (share, busy, count) = limited(host, "peer_full_us")?;
     let text = format!(
         "{count} connections had something to send {:.0} % of the time; {share:.0} % of that their client had \
          no room",

@@ -3,7 +3,7 @@
 use crate::calls::{self, CostlyCalls, ServerCalls};
 use crate::check::{Check, Gain, Risk};
 use crate::debugging_aids::{self, SwitchedOn};
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -38,25 +38,21 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// The calls that were recorded.
 pub(super) fn recorded(host: &HostReading) -> Result<ServerCalls, Finding> {
-    let Some(process) = host.process else { return Err(Finding::unknown(super::NO_PROCESS)) };
-    match host.text(&calls::place(process)) {
-        Some(text) => Ok(ServerCalls::read(&text)),
-        None => Err(Finding::unknown("its calls were not recorded")),
-    }
+    let process = super::server(host)?;
+    let text = Finding::known(host.text(&calls::place(process)), "its calls were not recorded")?;
+    Ok(ServerCalls::read(&text))
 }
 
 /// Share of a thread's time, or of calls that fail, in percent, from which calls cost.
 const NOTICED: f64 = 5.0;
 
-fn costly(host: &HostReading) -> Finding {
-    let (rate, found) = match recorded(host) {
-        Ok(ServerCalls::Seen { rate, found }) => (rate, found),
-        Ok(ServerCalls::Unseen(why)) => {
+fn costly(host: &HostReading) -> Judged {
+    let (rate, found) = match recorded(host)? {
+        ServerCalls::Seen { rate, found } => (rate, found),
+        ServerCalls::Unseen(why) => {
             return Finding::unknown(format!("its calls may not be seen: {why}"));
         }
-        Err(finding) => return finding,
     };
     let weight = |one: &CostlyCalls| one.share.max(one.lost);
     let worst = found.iter().filter(|one| weight(one) >= NOTICED);
@@ -76,11 +72,12 @@ fn costly(host: &HostReading) -> Finding {
     }
 }
 
-fn aids(host: &HostReading) -> Finding {
-    let Some(process) = host.process else { return Finding::unknown(super::NO_PROCESS) };
-    let Some(text) = host.text(&debugging_aids::place(process)) else {
-        return Finding::unknown("its environment may not be read");
-    };
+fn aids(host: &HostReading) -> Judged {
+    let process = super::server(host)?;
+    let text = Finding::known(
+        host.text(&debugging_aids::place(process)),
+        "its environment may not be read",
+    )?;
     let mut found = SwitchedOn::read(&text);
     found.sort_by(|one, other| other.high.total_cmp(&one.high));
     let Some(first) = found.first() else { return Finding::good("none is known of") };

@@ -4,7 +4,7 @@
 use crate::answers::{HANDOVERS, number_of};
 use crate::check::{Check, Gain, Risk};
 use crate::connections::Sockets;
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::server::ServerThread;
 use crate::tcp::{Side, TcpSocket};
@@ -95,21 +95,15 @@ const ENOUGH: u64 = 8;
 const ELSEWHERE: f64 = 0.15;
 
 fn sockets(host: &HostReading) -> Result<Sockets, Finding> {
-    if host.process.is_none() {
-        return Err(Finding::unknown(super::NO_PROCESS));
-    }
-    host.sockets().ok_or_else(|| {
-        Finding::unknown(
-            "its sockets cannot be inspected: needs root, and threads that wait in epoll",
-        )
-    })
+    super::server(host)?;
+    Finding::known(
+        host.sockets(),
+        "its sockets cannot be inspected: needs root, and threads that wait in epoll",
+    )
 }
 
-fn elsewhere(host: &HostReading) -> Finding {
-    let Sockets { connections, elsewhere, .. } = match sockets(host) {
-        Ok(sockets) => sockets,
-        Err(finding) => return finding,
-    };
+fn elsewhere(host: &HostReading) -> Judged {
+    let Sockets { connections, elsewhere, .. } = sockets(host)?;
     if host.now.cpus.len() < 2 {
         return Finding::not_here("there is one CPU");
     }
@@ -134,7 +128,7 @@ const BY_SOFTWARE: f64 = 0.2;
 /// Share of connections that wait with a part of an answer from which it is seen.
 const DELAYED: f64 = 0.2;
 
-fn waiting(host: &HostReading) -> Finding {
+fn waiting(host: &HostReading) -> Judged {
     let without = match sockets(host) {
         Ok(Sockets { waiting, .. }) => Some(waiting),
         Err(_) => None,
@@ -168,7 +162,7 @@ fn waiting(host: &HostReading) -> Finding {
         return Finding::measured(text, Percent::between(share * 70.0, share * 98.0));
     }
     match without {
-        None => sockets(host).err().unwrap_or_else(|| Finding::unknown("not seen")),
+        None => sockets(host).and_then(|_| Finding::unknown("not seen")),
         Some(0) => Finding::good("none"),
         Some(count) => Finding::set(
             format!("{count} of its connections are without TCP_NODELAY; none was seen waiting"),
@@ -178,7 +172,7 @@ fn waiting(host: &HostReading) -> Finding {
 }
 
 /// Answers that wait although nothing is on its way: held back with `TCP_CORK` or `MSG_MORE` for 200 ms.
-fn corked(host: &HostReading) -> Option<Finding> {
+fn corked(host: &HostReading) -> Option<Judged> {
     let accepted = |all: &'_ Option<Vec<TcpSocket>>| -> (usize, usize) {
         let all = all.iter().flatten().filter(|one| one.side == Side::Accepted && one.state == 1);
         let waits = |one: &&TcpSocket| {
@@ -202,13 +196,10 @@ fn corked(host: &HostReading) -> Option<Finding> {
 /// Connections that a queue should have room for.
 const BACKLOG: u64 = 256;
 
-fn backlog(host: &HostReading) -> Finding {
+fn backlog(host: &HostReading) -> Judged {
     let of_epoll = || sockets(host).map(|sockets| sockets.backlog);
-    let room = match accept_queue_room(host).map_or_else(of_epoll, |room| Ok(Some(room))) {
-        Ok(Some(room)) => room,
-        Ok(None) => return Finding::unknown("no listener of it was seen"),
-        Err(finding) => return finding,
-    };
+    let room = accept_queue_room(host).map_or_else(of_epoll, |room| Ok(Some(room)))?;
+    let room = Finding::known(room, "no listener of it was seen")?;
     let most = host.sysctl("net.core.somaxconn");
     let is_its_own = most.is_none_or(|most| room < most);
     if let Some((text, price)) = overflowed(host)
@@ -229,13 +220,9 @@ const WOKEN: f64 = 20_000.0;
 /// Wake-ups of a thread in a second that take most of a CPU.
 const WOKEN_MOST: f64 = 100_000.0;
 
-fn wake_ups(host: &HostReading) -> Finding {
-    if host.process.is_none() {
-        return Finding::unknown(super::NO_PROCESS);
-    }
-    let Some(seconds) = host.seconds else {
-        return Finding::unknown("needs two readings of the server");
-    };
+fn wake_ups(host: &HostReading) -> Judged {
+    super::server(host)?;
+    let seconds = Finding::known(host.seconds, "needs two readings of the server")?;
     let rate = |(thread, now): (&u32, &ServerThread)| {
         let before = host.before.threads.get(thread)?.wake_ups?;
         Some(now.wake_ups?.saturating_sub(before) as f64 / seconds)
@@ -249,11 +236,9 @@ fn wake_ups(host: &HostReading) -> Finding {
     if most > WOKEN { Finding::seen(text, most / WOKEN_MOST) } else { Finding::good(text) }
 }
 
-fn interrupted(host: &HostReading) -> Finding {
-    match sockets(host) {
-        Ok(Sockets { polling_us: 0, .. }) => return Finding::good("it does not poll devices"),
-        Ok(_) => {}
-        Err(finding) => return finding,
+fn interrupted(host: &HostReading) -> Judged {
+    if sockets(host)?.polling_us == 0 {
+        return Finding::good("it does not poll devices");
     }
     let hardware = host.hardware();
     let all = host.text(HANDOVERS).unwrap_or_default();

@@ -3,7 +3,7 @@
 use crate::changes::faster_clock;
 use crate::check::{Check, Gain, Risk};
 use crate::files::Look;
-use crate::finding::Finding;
+use crate::finding::{Finding, Judged};
 use crate::host::HostReading;
 use crate::processes::cpu_list;
 use crate::server::ServerThread;
@@ -136,7 +136,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn mitigations(host: &HostReading) -> Finding {
+fn mitigations(host: &HostReading) -> Judged {
     const PLACE: &str = "/sys/devices/system/cpu/vulnerabilities";
     let names = host.names(PLACE);
     if names.is_empty() {
@@ -167,11 +167,12 @@ fn is_free(name: &str, state: &str) -> bool {
     }
 }
 
-fn clocksource(host: &HostReading) -> Finding {
+fn clocksource(host: &HostReading) -> Judged {
     const PLACE: &str = "/sys/devices/system/clocksource/clocksource0";
-    let Some(current) = host.text(&format!("{PLACE}/current_clocksource")) else {
-        return Finding::unknown("the kernel does not say");
-    };
+    let current = Finding::known(
+        host.text(&format!("{PLACE}/current_clocksource")),
+        "the kernel does not say",
+    )?;
     let is_fast = ["tsc", "kvm-clock", "hyperv", "arch_sys_counter", "ptp"]
         .iter()
         .any(|name| current.starts_with(name));
@@ -189,7 +190,7 @@ fn clocksource(host: &HostReading) -> Finding {
     Finding::set(text, 1.0)
 }
 
-fn governor(host: &HostReading) -> Finding {
+fn governor(host: &HostReading) -> Judged {
     const PLACE: &str = "/sys/devices/system/cpu/cpufreq";
     let policies = host.names(PLACE);
     let of = |name: &String| host.text(&format!("{PLACE}/{name}/scaling_governor"));
@@ -209,7 +210,7 @@ fn governor(host: &HostReading) -> Finding {
 /// Exit latency of an idle state, in microseconds, from which it counts as long.
 const LONG_US: u64 = 50;
 
-fn idle(host: &HostReading) -> Finding {
+fn idle(host: &HostReading) -> Judged {
     const PLACE: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
     let states = host.names(PLACE);
     if states.is_empty() {
@@ -229,7 +230,7 @@ fn idle(host: &HostReading) -> Finding {
     }
 }
 
-fn numa(host: &HostReading) -> Finding {
+fn numa(host: &HostReading) -> Judged {
     let nodes = host.names("/sys/devices/system/node");
     let count = nodes
         .iter()
@@ -245,7 +246,7 @@ fn numa(host: &HostReading) -> Finding {
     }
 }
 
-fn noise(host: &HostReading) -> Finding {
+fn noise(host: &HostReading) -> Judged {
     match host.look("/proc/sys/kernel/nmi_watchdog") {
         Look::Text(text) if text == "1" => Finding::set("kernel.nmi_watchdog is on", 1.0),
         Look::Text(_) => Finding::good("the watchdog is off"),
@@ -254,7 +255,7 @@ fn noise(host: &HostReading) -> Finding {
     }
 }
 
-fn siblings(host: &HostReading) -> Finding {
+fn siblings(host: &HostReading) -> Judged {
     let of = |cpu: usize| {
         let list = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
         host.text(&list).map(|text| cpu_list(&text))
@@ -263,10 +264,7 @@ fn siblings(host: &HostReading) -> Finding {
     if !cores.iter().any(|core| core.len() > 1) {
         return Finding::not_here("a core has one thread");
     }
-    let busy = match busy(host) {
-        Ok(busy) => busy,
-        Err(finding) => return finding,
-    };
+    let busy = busy(host)?;
     let bound = |thread: u32| match *host.now.threads.get(&thread)?.allowed {
         [cpu] => Some(cpu),
         _ => None,
@@ -281,17 +279,16 @@ fn siblings(host: &HostReading) -> Finding {
     }
 }
 
-fn isolated(host: &HostReading) -> Finding {
-    let Some(isolated) = host.text("/sys/devices/system/cpu/isolated") else {
-        return Finding::unknown("the kernel does not say which are isolated");
-    };
+fn isolated(host: &HostReading) -> Judged {
+    let isolated = Finding::known(
+        host.text("/sys/devices/system/cpu/isolated"),
+        "the kernel does not say which are isolated",
+    )?;
     let cpus = cpu_list(&isolated);
     if cpus.is_empty() {
         return Finding::good("none is isolated");
     }
-    if host.process.is_none() {
-        return Finding::unknown(super::NO_PROCESS);
-    }
+    super::server(host)?;
     let is_used = |thread: &ServerThread| matches!(*thread.allowed, [cpu] if cpus.contains(&cpu));
     if host.now.threads.values().any(is_used) {
         return Finding::good(format!(
@@ -308,7 +305,7 @@ fn isolated(host: &HostReading) -> Finding {
 /// Kernel releases from which servers profit.
 const RELEASES: [(u32, u32); 3] = [(5, 11), (6, 2), (6, 9)];
 
-fn release(host: &HostReading) -> Finding {
+fn release(host: &HostReading) -> Judged {
     let kernel = host.kernel();
     if kernel == (0, 0) {
         return Finding::unknown("its release cannot be read");

@@ -2,7 +2,7 @@
 
 use crate::changes::{TOGETHER, has_own_times};
 use crate::check::{Check, Gain, Risk};
-use crate::finding::Finding;
+use crate::finding::{Finding, Judged};
 use crate::host::HostReading;
 use crate::settings::place;
 
@@ -120,11 +120,11 @@ fn numbers(host: &HostReading, name: &str) -> Vec<(String, u64, u64)> {
     told(host, name).into_iter().filter_map(number).collect()
 }
 
-fn not_told() -> Finding {
+fn not_told() -> Judged {
     Finding::unknown("no hardware device reports it")
 }
 
-fn channels(host: &HostReading) -> Finding {
+fn channels(host: &HostReading) -> Judged {
     let told = numbers(host, "queues");
     let cpus = host.now.cpus.len().max(1) as u64;
     for (device, now, most) in &told {
@@ -140,7 +140,7 @@ fn channels(host: &HostReading) -> Finding {
     }
 }
 
-fn coalescing(host: &HostReading) -> Finding {
+fn coalescing(host: &HostReading) -> Judged {
     let told = numbers(host, "rx-usecs");
     for (device, time, _) in &told {
         let adapts = host.text(&place(device, "adaptive-rx")).is_some_and(|value| value == "on")
@@ -155,7 +155,7 @@ fn coalescing(host: &HostReading) -> Finding {
     if told.is_empty() { not_told() } else { Finding::good("devices wait for several packets") }
 }
 
-fn rings(host: &HostReading) -> Finding {
+fn rings(host: &HostReading) -> Judged {
     let told = numbers(host, "rx-ring");
     for (device, now, most) in &told {
         let missed = ["rx_missed_errors", "rx_fifo_errors", "rx_over_errors"].into_iter();
@@ -172,24 +172,24 @@ fn rings(host: &HostReading) -> Finding {
     if told.is_empty() { not_told() } else { Finding::good("no packet was missed") }
 }
 
-fn offload(host: &HostReading) -> Finding {
+fn offload(host: &HostReading) -> Judged {
     switched(host, "gro", "on", 0.5)
 }
 
-fn cut_early(host: &HostReading) -> Finding {
+fn cut_early(host: &HostReading) -> Judged {
     switched(host, "gso", "off", 1.0)
 }
 
-fn cut_by_cpu(host: &HostReading) -> Finding {
+fn cut_by_cpu(host: &HostReading) -> Judged {
     switched(host, "tso", "off", 1.0)
 }
 
-fn large(host: &HostReading) -> Finding {
+fn large(host: &HostReading) -> Judged {
     switched(host, "lro", "on", 0.5)
 }
 
 /// The finding for a switch that costs if it has this value.
-fn switched(host: &HostReading, name: &str, costly: &str, share: f64) -> Finding {
+fn switched(host: &HostReading, name: &str, costly: &str, share: f64) -> Judged {
     let told = told(host, name);
     let devices: Vec<&str> =
         told.iter().filter(|(_, value)| value == costly).map(|(device, _)| &**device).collect();

@@ -3,7 +3,7 @@
 use crate::check::{Check, Gain, Risk};
 use crate::counters::Cpu;
 use crate::cpu_wait::CpuWait;
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -76,7 +76,7 @@ pub(super) const CHECKS: &[Check] = &[
 /// Steal time of a CPU, in percent, from which it costs.
 const STOLEN: f64 = 1.0;
 
-fn steal(host: &HostReading) -> Finding {
+fn steal(host: &HostReading) -> Judged {
     let sum = |kind: fn(&Cpu) -> u64| {
         host.moved(|counters| Some(counters.cpus.iter().map(kind).sum())).unwrap_or(0)
     };
@@ -92,18 +92,15 @@ fn steal(host: &HostReading) -> Finding {
     Finding::good(text)
 }
 
-/// Share of the server's time that waits have to take in order to cost, in percent.
+/// Share of the time that waits have to take in order to cost, in percent.
 const NOTICED: f64 = 3.0;
 
-fn neighbours(host: &HostReading) -> Finding {
+fn neighbours(host: &HostReading) -> Judged {
     if host.process.is_none() {
         return Finding::unknown("say with --pid which program is the server");
     }
-    let wait = match CpuWait::of(host) {
-        Ok(wait) => wait,
-        Err(why) => return Finding::unknown(why),
-    };
-    let lost = wait.lost(wait.for_others);
+    let wait = CpuWait::of(host).or_else(Finding::unknown)?;
+    let lost = wait.lost_of_time(wait.for_others, host.seconds.unwrap_or(1.0));
     let Some((share, first)) = wait.others.first() else {
         return Finding::good("no other program used its CPUs");
     };
@@ -111,61 +108,51 @@ fn neighbours(host: &HostReading) -> Finding {
     let all: f64 = wait.others.iter().map(|(share, _)| share).sum();
     let text = format!(
         "{name} ({first}) uses {:.0} % of a CPU there, all others together {:.0} %; the server waited for \
-         them {:.0} % of its time",
+         them {lost:.0} % of the time",
         share * 100.0,
         (all - share) * 100.0,
-        lost,
     );
     if lost < NOTICED {
         return Finding::good(text);
     }
-    // A server that is not busy all the time answers later, but as much.
-    Finding::measured(text, Percent::between(lost * fullness(host, &wait), lost))
+    // The kernel counts the whole time, but the division between others and own threads is estimated.
+    Finding::measured(text, Percent::between(lost * DIVIDED, lost))
 }
 
-/// The share of the time in which the server's busiest threads wanted a CPU, at most 1.
-fn fullness(host: &HostReading, wait: &CpuWait) -> f64 {
-    let wanted = wait.run + wait.for_others + wait.for_own;
-    let most = host.seconds.unwrap_or(1.0) * wait.busy.len().max(1) as f64;
-    (wanted / most.max(f64::MIN_POSITIVE)).min(1.0)
-}
+/// The part of the waiting time that is for others at least.
+const DIVIDED: f64 = 0.7;
 
-fn weight(host: &HostReading) -> Finding {
-    let wait = match CpuWait::of(host) {
-        Ok(wait) => wait,
-        Err(why) => return Finding::unknown(why),
-    };
+fn weight(host: &HostReading) -> Judged {
+    let wait = CpuWait::of(host).or_else(Finding::unknown)?;
     let low = host.now.groups.iter().filter_map(|(place, group)| Some((group.weight?, place)));
-    let Some((least, place)) = low.min() else {
-        return Finding::unknown("the weight of its control groups cannot be read");
-    };
+    let (least, place) =
+        Finding::known(low.min(), "the weight of its control groups cannot be read")?;
     let text = format!("{place} has {least} % of the usual weight");
     if least >= 100 {
         return Finding::good("its control groups have the usual weight, or more");
     }
-    let lost = wait.lost(wait.for_others);
+    let lost = wait.lost_of_time(wait.for_others, host.seconds.unwrap_or(1.0));
     if lost < NOTICED {
-        return Finding::set(format!("{text}; nobody else wanted its CPUs"), 0.1);
+        return Finding::set(format!("{text}; it hardly waited for others"), 0.1);
     }
-    let text = format!("{text}, and it waited for other programs {lost:.0} % of its time");
-    Finding::measured(text, Percent::between(lost * fullness(host, &wait), lost))
+    let text = format!("{text}, and it waited for other programs {lost:.0} % of the time");
+    Finding::measured(text, Percent::between(lost * DIVIDED, lost))
 }
 
 /// Pressure stall, in percent of the time, from which it costs.
 const WAITED: f64 = 10.0;
 
-fn pressure(host: &HostReading) -> Finding {
+fn pressure(host: &HostReading) -> Judged {
     if host.process.is_some()
         && let Ok(wait) = CpuWait::of(host)
     {
-        let lost = wait.lost(wait.for_others + wait.for_own);
+        let waited = wait.for_others + wait.for_own;
+        let lost = wait.lost_of_time(waited, host.seconds.unwrap_or(1.0));
         return Finding::good(format!(
-            "the server waited for a CPU {lost:.0} % of its time; see env.neighbours and app.workers"
+            "the server waited for a CPU {lost:.0} % of the time; see env.neighbours and app.workers"
         ));
     }
-    let Some(seconds) = host.seconds else {
-        return Finding::unknown("needs two readings of counters");
-    };
+    let seconds = Finding::known(host.seconds, "needs two readings of counters")?;
     match host.moved(|counters| counters.pressure.get("cpu").copied()) {
         None => Finding::unknown("the kernel does not count waits for a CPU"),
         Some(waited) => {
@@ -186,19 +173,16 @@ fn pressure(host: &HostReading) -> Finding {
 /// Waits for a disk, in percent of the time, from which they cost.
 const WAITED_FOR_DISK: f64 = 10.0;
 
-fn disk(host: &HostReading) -> Finding {
-    let Some(seconds) = host.seconds else {
-        return Finding::unknown("needs two readings of counters");
-    };
+fn disk(host: &HostReading) -> Judged {
+    let seconds = Finding::known(host.seconds, "needs two readings of counters")?;
     let of_group = host.now.groups.iter().filter_map(|(place, now)| {
         let before = host.before.groups.get(place)?.pressure.get("io")?;
         Some(now.pressure.get("io")?.saturating_sub(*before))
     });
     let of_server = of_group.min();
     let of_host = host.moved(|counters| counters.pressure.get("io").copied());
-    let Some(waited) = of_server.or(of_host) else {
-        return Finding::unknown("the kernel does not count waits for a disk");
-    };
+    let waited =
+        Finding::known(of_server.or(of_host), "the kernel does not count waits for a disk")?;
     let share = waited as f64 / 1e4 / seconds;
     let whose =
         if of_server.is_some() { "a thread of its control group" } else { "a thread of the host" };

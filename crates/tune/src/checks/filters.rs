@@ -4,7 +4,7 @@ use crate::answers::{HOOKS, NO_HOOKS, TABLES};
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
 use crate::files::Look;
-use crate::finding::{Evidence, Finding, Percent, Price};
+use crate::finding::{Evidence, Finding, Judged, Percent, Price};
 use crate::host::HostReading;
 use crate::processes::Process;
 use crate::rules::{CHAINS, Chain};
@@ -69,13 +69,13 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn netfilter(host: &HostReading) -> Finding {
+fn netfilter(host: &HostReading) -> Judged {
     let found = match host.text(HOOKS) {
         Some(hooks) => of_hooks(&hooks),
         None => of_tables(host),
     };
     match (found, host.text(CHAINS)) {
-        (Finding::Costs(_, text, _), Some(chains)) if !text.contains("iptable") => {
+        (Ok(Finding::Costs(_, text, _)), Some(chains)) if !text.contains("iptable") => {
             of_rules(host, &text, &Chain::read(&chains))
         }
         (found, _) => found,
@@ -90,7 +90,7 @@ const RULE: (f64, f64) = (8e-9, 35e-9);
 const WALKED: f64 = 3.0;
 
 /// The price of rules by their number and that of packets.
-fn of_rules(host: &HostReading, text: &str, chains: &[Chain]) -> Finding {
+fn of_rules(host: &HostReading, text: &str, chains: &[Chain]) -> Judged {
     let count = |name: &str| host.moved(|counters| counters.network(name)).unwrap_or(0) as f64;
     let (received, sent, forwarded) =
         (count("Ip.InReceives"), count("Ip.OutRequests"), count("Ip.ForwDatagrams"));
@@ -122,7 +122,7 @@ fn of_rules(host: &HostReading, text: &str, chains: &[Chain]) -> Finding {
     );
     let text = format!("{text}, walked by {:.0} packets a second", (received + sent) / seconds);
     if price.high < WALKED {
-        return Finding::Costs(Evidence::Set, text, Price::Scaled(price));
+        return Ok(Finding::Costs(Evidence::Set, text, Price::Scaled(price)));
     }
     Finding::scaled(text, price)
 }
@@ -131,7 +131,7 @@ fn of_rules(host: &HostReading, text: &str, chains: &[Chain]) -> Finding {
 const FILTERS: [(&str, f64); 4] =
     [("ipt_do_table", 1.0), ("ip6t_do_table", 1.0), ("nft_do_chain", 0.4), ("iptable", 1.0)];
 
-fn of_hooks(hooks: &str) -> Finding {
+fn of_hooks(hooks: &str) -> Judged {
     let mut names: Vec<&str> = hooks
         .lines()
         .filter_map(|line| line.split(' ').nth(3))
@@ -151,7 +151,7 @@ fn of_hooks(hooks: &str) -> Finding {
     }
 }
 
-fn of_tables(host: &HostReading) -> Finding {
+fn of_tables(host: &HostReading) -> Judged {
     let tables = match host.look("/proc/net/ip_tables_names") {
         Look::Text(text) => text,
         Look::Denied => {
@@ -182,7 +182,7 @@ fn of_tables(host: &HostReading) -> Finding {
     }
 }
 
-fn conntrack_size(host: &HostReading) -> Finding {
+fn conntrack_size(host: &HostReading) -> Judged {
     let count = host.sysctl("net.netfilter.nf_conntrack_count");
     let (Some(count), Some(most)) = (count, host.sysctl("net.netfilter.nf_conntrack_max")) else {
         return Finding::not_here("connections are not tracked");
@@ -200,7 +200,7 @@ fn conntrack_size(host: &HostReading) -> Finding {
 /// Tracked connections from which tracking does more than the kernel's own traffic.
 const TRACKED: u64 = 100;
 
-fn tracked(host: &HostReading) -> Finding {
+fn tracked(host: &HostReading) -> Judged {
     match host.sysctl("net.netfilter.nf_conntrack_count") {
         None => Finding::not_here("connections are not tracked"),
         Some(count) if count > TRACKED => {
@@ -210,7 +210,7 @@ fn tracked(host: &HostReading) -> Finding {
     }
 }
 
-fn docker(host: &HostReading) -> Finding {
+fn docker(host: &HostReading) -> Judged {
     if let Some(process) = Process::named(host, "dockerd") {
         return Finding::set(format!("dockerd runs (process {process})"), 1.0);
     }

@@ -2,7 +2,7 @@
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::group::{GroupCounts, groups_of};
 use crate::host::HostReading;
 
@@ -67,9 +67,9 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// The groups of the server, with their counts before and now; the reason why they are not known.
 fn groups(host: &HostReading) -> Result<Vec<(&String, GroupCounts, &GroupCounts)>, Finding> {
-    let Some(process) = host.process else { return Err(Finding::unknown(super::NO_PROCESS)) };
+    let process = super::server(host)?;
     if let Err(why) = groups_of(host, process) {
-        return Err(Finding::unknown(why));
+        return Finding::unknown(why);
     }
     let with_before = |(place, now)| {
         let before: Option<&GroupCounts> = host.before.groups.get(place);
@@ -78,11 +78,8 @@ fn groups(host: &HostReading) -> Result<Vec<(&String, GroupCounts, &GroupCounts)
     Ok(host.now.groups.iter().map(with_before).collect())
 }
 
-fn quota(host: &HostReading) -> Finding {
-    let groups = match groups(host) {
-        Ok(groups) => groups,
-        Err(finding) => return finding,
-    };
+fn quota(host: &HostReading) -> Judged {
+    let groups = groups(host)?;
     let with = groups.into_iter().filter_map(|(place, before, now)| {
         let throttled = now.throttled.saturating_sub(before.throttled);
         let periods = now.periods.saturating_sub(before.periods);
@@ -114,11 +111,8 @@ fn quota(host: &HostReading) -> Finding {
 /// Memory, relative to a limit, from which it costs.
 const NEAR: f64 = 0.95;
 
-fn memory(host: &HostReading) -> Finding {
-    let groups = match groups(host) {
-        Ok(groups) => groups,
-        Err(finding) => return finding,
-    };
+fn memory(host: &HostReading) -> Judged {
+    let groups = groups(host)?;
     let mut text = "none of its control groups has one".to_owned();
     for (place, before, now) in groups {
         let Some((used, most)) = now.memory else { continue };
@@ -147,11 +141,8 @@ fn memory(host: &HostReading) -> Finding {
 /// The price of work that no thread or program could be started for: unknown, and rarely little.
 const REFUSED: Percent = Percent { low: 10.0, high: 60.0 };
 
-fn tasks(host: &HostReading) -> Finding {
-    let groups = match groups(host) {
-        Ok(groups) => groups,
-        Err(finding) => return finding,
-    };
+fn tasks(host: &HostReading) -> Judged {
+    let groups = groups(host)?;
     let mut text = "none of its control groups has one".to_owned();
     for (place, before, now) in groups {
         let Some((used, most)) = now.tasks else { continue };
@@ -168,11 +159,8 @@ fn tasks(host: &HostReading) -> Finding {
     Finding::good(text)
 }
 
-fn disks(host: &HostReading) -> Finding {
-    let groups = match groups(host) {
-        Ok(groups) => groups,
-        Err(finding) => return finding,
-    };
+fn disks(host: &HostReading) -> Judged {
+    let groups = groups(host)?;
     let bound = groups.iter().find(|(_, _, now)| !now.disks.is_empty());
     let Some((place, _, now)) = bound else {
         return Finding::good("none of its control groups has one");

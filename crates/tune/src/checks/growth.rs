@@ -2,7 +2,7 @@
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::open_files;
 
@@ -76,10 +76,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn mappings(host: &HostReading) -> Finding {
-    if host.process.is_none() {
-        return Finding::unknown(super::NO_PROCESS);
-    }
+fn mappings(host: &HostReading) -> Judged {
+    super::server(host)?;
     let (Some(count), Some(most)) = (host.now.uses.mappings, host.sysctl("vm.max_map_count"))
     else {
         return Finding::unknown("its mappings, or vm.max_map_count, may not be read");
@@ -122,11 +120,8 @@ fn faulted(host: &HostReading) -> u64 {
     moved.sum()
 }
 
-fn faults(host: &HostReading) -> Finding {
-    let wait = match CpuWait::of(host) {
-        Ok(wait) => wait,
-        Err(why) => return Finding::unknown(why),
-    };
+fn faults(host: &HostReading) -> Judged {
+    let wait = CpuWait::of(host).or_else(Finding::unknown)?;
     let count = faulted(host);
     let rate = count as f64 / host.seconds.unwrap_or(1.0);
     let lost = |each: f64| (100.0 * count as f64 * each / wait.run.max(0.01)).min(90.0);
@@ -152,10 +147,8 @@ fn age(host: &HostReading) -> Option<f64> {
     Some(up - started as f64 / 100.0)
 }
 
-fn leak(host: &HostReading) -> Finding {
-    if host.process.is_none() {
-        return Finding::unknown(super::NO_PROCESS);
-    }
+fn leak(host: &HostReading) -> Judged {
+    super::server(host)?;
     let (Some(before), Some(now)) = (host.before.uses.memory_kib, host.now.uses.memory_kib) else {
         return Finding::unknown("needs two readings of its memory");
     };
@@ -181,11 +174,12 @@ fn leak(host: &HostReading) -> Finding {
     }
 }
 
-fn full(host: &HostReading) -> Finding {
-    let Some(process) = host.process else { return Finding::unknown(super::NO_PROCESS) };
-    let Some(text) = host.text(&open_files::place(process)) else {
-        return Finding::unknown("the files it has open may not be seen");
-    };
+fn full(host: &HostReading) -> Judged {
+    let process = super::server(host)?;
+    let text = Finding::known(
+        host.text(&open_files::place(process)),
+        "the files it has open may not be seen",
+    )?;
     let files = open_files::WrittenFile::read(&text);
     let Some(least) = files.iter().min_by(|one, other| one.free.total_cmp(&other.free)) else {
         return Finding::good("it writes no file");
@@ -201,8 +195,8 @@ fn full(host: &HostReading) -> Finding {
 /// The usual timer slack, in nanoseconds.
 const USUAL: u64 = 50_000;
 
-fn slack(host: &HostReading) -> Finding {
-    let Some(process) = host.process else { return Finding::unknown(super::NO_PROCESS) };
+fn slack(host: &HostReading) -> Judged {
+    let process = super::server(host)?;
     match host.number(&format!("/proc/{process}/timerslack_ns")) {
         None => Finding::unknown("its timer slack may not be read"),
         Some(slack) if slack > USUAL => {

@@ -2,12 +2,12 @@
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::processes::Process;
 use crate::watching::STARTS;
 
-use super::asleep::{NOTICED, most, unseen};
+use super::asleep::{NOTICED, most, waits_are_seen};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -51,10 +51,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn stopped(host: &HostReading) -> Finding {
-    if let Some(finding) = unseen(host) {
-        return finding;
-    }
+fn stopped(host: &HostReading) -> Judged {
+    waits_are_seen(host)?;
     if tracer(host).is_some() {
         return Finding::good("it is traced: see app.tracer");
     }
@@ -74,10 +72,8 @@ fn tracer(host: &HostReading) -> Option<u32> {
     host.now.threads.values().map(|thread| thread.tracer).find(|tracer| *tracer != 0)
 }
 
-fn traced(host: &HostReading) -> Finding {
-    if host.process.is_none() {
-        return Finding::unknown(super::NO_PROCESS);
-    }
+fn traced(host: &HostReading) -> Judged {
+    super::server(host)?;
     if host.now.threads.is_empty() {
         return Finding::unknown("its threads cannot be read");
     }
@@ -96,16 +92,15 @@ fn traced(host: &HostReading) -> Finding {
 /// Programs started per second from which they cost.
 const STARTED: f64 = 20.0;
 
-fn children(host: &HostReading) -> Finding {
-    if host.process.is_none() {
-        return Finding::unknown(super::NO_PROCESS);
-    }
+fn children(host: &HostReading) -> Judged {
+    super::server(host)?;
     let (Some(seconds), Ok(wait)) = (host.seconds, CpuWait::of(host)) else {
         return Finding::unknown("needs two readings of the server");
     };
-    let Some(started) = host.moved(|counters| counters.started) else {
-        return Finding::unknown("/proc/stat does not say how many programs were started");
-    };
+    let started = Finding::known(
+        host.moved(|counters| counters.started),
+        "/proc/stat does not say how many programs were started",
+    )?;
     let of_children = |counters: &crate::counters::Counters| -> u64 {
         let ticks = |process| Some(counters.programs.get(process)?.ticks_of_children);
         counters.members.iter().filter_map(ticks).sum()

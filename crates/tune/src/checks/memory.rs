@@ -1,7 +1,7 @@
 //! Memory: swapping, huge pages.
 
 use crate::check::{Check, Gain, Risk};
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::lines::named;
 
@@ -86,10 +86,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn swap(host: &HostReading) -> Finding {
-    let Some(swappiness) = host.sysctl("vm.swappiness") else {
-        return Finding::unknown("vm.swappiness cannot be read");
-    };
+fn swap(host: &HostReading) -> Judged {
+    let swappiness = Finding::known(host.sysctl("vm.swappiness"), "vm.swappiness cannot be read")?;
     let has_swap = host.text("/proc/swaps").is_some_and(|text| text.lines().count() > 1);
     if !has_swap {
         return Finding::not_here("there is no swap");
@@ -104,7 +102,7 @@ fn swap(host: &HostReading) -> Finding {
     Finding::good(format!("vm.swappiness is {swappiness}"))
 }
 
-fn huge_pages(host: &HostReading) -> Finding {
+fn huge_pages(host: &HostReading) -> Judged {
     match host.text("/sys/kernel/mm/transparent_hugepage/enabled") {
         None => Finding::not_here("the kernel has no huge pages of its own"),
         Some(text) if text.contains("[always]") => {
@@ -123,10 +121,8 @@ fn huge_pages(host: &HostReading) -> Finding {
 /// Memory pressure stall, in percent of the time, from which it costs.
 const WAITED: f64 = 1.0;
 
-fn pressure(host: &HostReading) -> Finding {
-    let Some(seconds) = host.seconds else {
-        return Finding::unknown("needs two readings of counters");
-    };
+fn pressure(host: &HostReading) -> Judged {
+    let seconds = Finding::known(host.seconds, "needs two readings of counters")?;
     match host.moved(|counters| counters.pressure.get("memory").copied()) {
         None => Finding::unknown("the kernel does not count waits for memory"),
         Some(waited) => {
@@ -140,7 +136,7 @@ fn pressure(host: &HostReading) -> Finding {
     }
 }
 
-fn stalls(host: &HostReading) -> Finding {
+fn stalls(host: &HostReading) -> Judged {
     if host.seconds.is_none() {
         return Finding::unknown("needs two readings of counters");
     }
@@ -157,7 +153,7 @@ fn stalls(host: &HostReading) -> Finding {
     Finding::good(format!("never {}", host.span()))
 }
 
-fn dirty(host: &HostReading) -> Finding {
+fn dirty(host: &HostReading) -> Judged {
     let (dirty, bound) = (
         host.now.memory("nr_dirty"),
         host.now.memory("nr_dirty_threshold").filter(|bound| *bound > 0),
@@ -179,10 +175,8 @@ fn dirty(host: &HostReading) -> Finding {
     if share > 0.8 { Finding::seen(text, share) } else { Finding::good(text) }
 }
 
-fn reserved(host: &HostReading) -> Finding {
-    let Some(text) = host.text("/proc/meminfo") else {
-        return Finding::unknown("/proc/meminfo cannot be read");
-    };
+fn reserved(host: &HostReading) -> Judged {
+    let text = Finding::known(host.text("/proc/meminfo"), "/proc/meminfo cannot be read")?;
     let lines = named(&text.replace(" kB", ""));
     let number = |name: &str| lines.get(name).copied().unwrap_or(0);
     let (all, free) = (number("HugePages_Total"), number("HugePages_Free"));

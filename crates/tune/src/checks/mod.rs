@@ -21,15 +21,20 @@ mod scheduling;
 mod sockets;
 mod stack;
 mod transport;
+mod upstreams;
 mod waiting;
 
 use crate::check::Check;
+use crate::finding::Finding;
+use crate::host::HostReading;
 
-/// The reason why a check of the server cannot be judged.
-const NO_PROCESS: &str = "needs --pid";
+/// The server's process, without which a check of the server cannot be judged.
+fn server(host: &HostReading) -> Result<u32, Finding> {
+    Finding::known(host.process, "needs --pid")
+}
 
 /// All checks.
-pub const ALL: [&[Check]; 22] = [
+pub const ALL: [&[Check]; 23] = [
     process::CHECKS,
     scheduling::CHECKS,
     asleep::CHECKS,
@@ -48,6 +53,7 @@ pub const ALL: [&[Check]; 22] = [
     filters::CHECKS,
     sockets::CHECKS,
     transport::CHECKS,
+    upstreams::CHECKS,
     buffers::CHECKS,
     environment::CHECKS,
     groups::CHECKS,
@@ -55,7 +61,6 @@ pub const ALL: [&[Check]; 22] = [
 ];
 
 /// The check with this name.
-#[must_use]
 pub fn find(id: &str) -> Option<&'static Check> {
     ALL.iter().flat_map(|checks| checks.iter()).find(|check| check.id == id)
 }

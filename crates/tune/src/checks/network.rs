@@ -1,7 +1,7 @@
 //! Network devices: queues, interrupts, and which CPUs they are for.
 
 use crate::check::{Check, Gain, Risk};
-use crate::finding::Finding;
+use crate::finding::{Finding, Judged};
 use crate::host::HostReading;
 use crate::interrupts::{Interrupt, interrupts_of};
 use crate::processes::{Process, cpu_list};
@@ -122,15 +122,18 @@ fn queues(host: &HostReading, device: &str, kind: &str) -> Vec<String> {
     names
 }
 
-pub(super) fn no_hardware() -> Finding {
-    Finding::not_here("no hardware device was found that carries packets")
+/// The devices that carry packets; there has to be one.
+pub(super) fn hardware(host: &HostReading) -> Result<Vec<String>, Finding> {
+    match host.hardware() {
+        none if none.is_empty() => {
+            Finding::not_here("no hardware device was found that carries packets")
+        }
+        devices => Ok(devices),
+    }
 }
 
-fn interrupts(host: &HostReading) -> Finding {
-    let devices = host.hardware();
-    if devices.is_empty() {
-        return no_hardware();
-    }
+fn interrupts(host: &HostReading) -> Judged {
+    let devices = hardware(host)?;
     let mut unknown = false;
     for device in devices {
         let count = queues(host, &device, "rx-").len();
@@ -177,11 +180,8 @@ fn is_zero(mask: &str) -> bool {
     mask.chars().all(|one| one == '0' || one == ',')
 }
 
-fn steering(host: &HostReading) -> Finding {
-    let devices = host.hardware();
-    if devices.is_empty() {
-        return no_hardware();
-    }
+fn steering(host: &HostReading) -> Judged {
+    let devices = hardware(host)?;
     if host.now.cpus.len() < 2 {
         return Finding::not_here("there is one CPU");
     }
@@ -200,11 +200,8 @@ fn steering(host: &HostReading) -> Finding {
     Finding::good("as many queues as are used, or steering")
 }
 
-fn steering_twice(host: &HostReading) -> Finding {
-    let devices = host.hardware();
-    if devices.is_empty() {
-        return no_hardware();
-    }
+fn steering_twice(host: &HostReading) -> Judged {
+    let devices = hardware(host)?;
     for device in devices {
         let all = queues(host, &device, "rx-");
         let is_steered = |queue: &&String| {
@@ -224,11 +221,8 @@ fn steering_twice(host: &HostReading) -> Finding {
     Finding::good("none")
 }
 
-fn sending(host: &HostReading) -> Finding {
-    let devices = host.hardware();
-    if devices.is_empty() {
-        return no_hardware();
-    }
+fn sending(host: &HostReading) -> Judged {
+    let devices = hardware(host)?;
     let mut is_judged = false;
     for device in devices {
         let all = queues(host, &device, "tx-");
@@ -254,7 +248,7 @@ fn sending(host: &HostReading) -> Finding {
     }
 }
 
-fn balancing(host: &HostReading) -> Finding {
+fn balancing(host: &HostReading) -> Judged {
     if host.now.programs.is_empty() {
         return Finding::unknown("the programs of this host cannot be read");
     }
@@ -266,7 +260,7 @@ fn balancing(host: &HostReading) -> Finding {
     }
 }
 
-fn budget(host: &HostReading) -> Finding {
+fn budget(host: &HostReading) -> Judged {
     if host.now.softnet.is_none() {
         return Finding::unknown("/proc/net/softnet_stat cannot be read");
     }
@@ -290,10 +284,8 @@ fn budget(host: &HostReading) -> Finding {
     Finding::good("none waited")
 }
 
-fn polling(host: &HostReading) -> Finding {
-    if host.hardware().is_empty() {
-        return no_hardware();
-    }
+fn polling(host: &HostReading) -> Judged {
+    hardware(host)?;
     if let Some(time @ 1..) = host.sockets().map(|sockets| sockets.polling_us) {
         return Finding::good(format!("the server polls for {time} us itself"));
     }
@@ -304,11 +296,8 @@ fn polling(host: &HostReading) -> Finding {
     }
 }
 
-fn single(host: &HostReading) -> Finding {
-    let devices = host.hardware();
-    if devices.is_empty() {
-        return no_hardware();
-    }
+fn single(host: &HostReading) -> Judged {
+    let devices = hardware(host)?;
     if host.now.cpus.len() < 2 {
         return Finding::not_here("there is one CPU");
     }

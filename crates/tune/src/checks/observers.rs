@@ -1,7 +1,7 @@
 //! Observers of the host or the server, and their cost: samplers, BPF programs, traces, audit rules.
 
 use crate::check::{Check, Gain, Risk};
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::observers::{self, Observer};
 use crate::processes::Process;
@@ -64,7 +64,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn auditing(host: &HostReading) -> Finding {
+fn auditing(host: &HostReading) -> Judged {
     if host.text("/proc/cmdline").is_some_and(|line| line.split(' ').any(|word| word == "audit=0"))
     {
         return Finding::good("switched off at boot");
@@ -111,11 +111,11 @@ fn all(host: &HostReading) -> Option<Vec<Observer>> {
     Some(Observer::read(&host.text(observers::PLACE)?))
 }
 
-fn unseen() -> Finding {
+fn unseen() -> Judged {
     Finding::unknown("the descriptors of other programs may not be seen: needs root")
 }
 
-fn samplers(host: &HostReading) -> Finding {
+fn samplers(host: &HostReading) -> Judged {
     let Some(all) = all(host) else { return unseen() };
     let found: Vec<&Observer> = all
         .iter()
@@ -144,7 +144,7 @@ fn samplers(host: &HostReading) -> Finding {
     }
 }
 
-fn programs(host: &HostReading) -> Finding {
+fn programs(host: &HostReading) -> Judged {
     let Some(all) = all(host) else { return unseen() };
     let found: Vec<&Observer> = all.iter().filter(|one| one.kind == "bpf").collect();
     match found.first() {
@@ -157,16 +157,14 @@ fn programs(host: &HostReading) -> Finding {
     }
 }
 
-fn traces(host: &HostReading) -> Finding {
+fn traces(host: &HostReading) -> Judged {
     const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-    let Some(place) = PLACES.into_iter().find(|place| host.has(&format!("{place}/current_tracer")))
-    else {
-        return Finding::unknown("tracefs is not mounted here, or may not be read");
-    };
+    let place = Finding::known(
+        PLACES.into_iter().find(|place| host.has(&format!("{place}/current_tracer"))),
+        "tracefs is not mounted here, or may not be read",
+    )?;
     let text = |name: &str| host.text(&format!("{place}/{name}"));
-    let Some(tracer) = text("current_tracer") else {
-        return Finding::unknown("the current tracer may not be read");
-    };
+    let tracer = Finding::known(text("current_tracer"), "the current tracer may not be read")?;
     if text("tracing_on").is_some_and(|on| on == "0")
         && text("uprobe_events").is_none_or(|all| all.is_empty())
     {
@@ -174,11 +172,7 @@ fn traces(host: &HostReading) -> Finding {
     }
     if tracer != "nop" {
         let share = if tracer.starts_with("function") { 1.0 } else { 0.3 };
-        return Finding::Costs(
-            crate::finding::Evidence::Seen,
-            format!("the tracer {tracer} records"),
-            crate::finding::Price::Published(share),
-        );
+        return Finding::seen(format!("the tracer {tracer} records"), share);
     }
     let count = |name: &str| {
         text(name).map_or(0, |all| all.lines().filter(|line| !line.is_empty()).count())

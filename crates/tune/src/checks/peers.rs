@@ -3,12 +3,12 @@
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::name_queries::{self, NameQueries};
 use crate::tcp::{Side, TcpSocket};
 
-use super::asleep::{uncalled, woken};
+use super::asleep::{calls_are_seen, woken};
 use super::waiting::idle_share;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -72,12 +72,11 @@ pub(super) const CHECKS: &[Check] = &[
 /// Share of looks at which a question was open, in percent, from which it costs.
 const NOTICED: f64 = 15.0;
 
-fn questions(host: &HostReading) -> Finding {
-    let Some(process) = host.process else { return Finding::unknown(super::NO_PROCESS) };
+fn questions(host: &HostReading) -> Judged {
+    let process = super::server(host)?;
     let seen = host.text(&name_queries::place(process)).map(|text| NameQueries::read(&text));
-    let Some(seen) = seen.filter(|seen| seen.looks > 0) else {
-        return Finding::unknown("needs two readings of the server");
-    };
+    let seen =
+        Finding::known(seen.filter(|seen| seen.looks > 0), "needs two readings of the server")?;
     let share = 100.0 * f64::from(seen.open) / f64::from(seen.looks);
     let Some((server, _)) = seen.servers.iter().max_by_key(|(_, count)| **count) else {
         return Finding::good(format!("none was open at {} looks", seen.looks));
@@ -97,7 +96,7 @@ fn questions(host: &HostReading) -> Finding {
 const FAILED: f64 = 50.0;
 const OF_AN_ATTEMPT: (f64, f64) = (10e-6, 60e-6);
 
-fn attempts(host: &HostReading) -> Finding {
+fn attempts(host: &HostReading) -> Judged {
     let failed = host.moved(|counters| counters.network("Tcp.AttemptFails"));
     let opened = host.moved(|counters| counters.network("Tcp.ActiveOpens"));
     let (Some(failed), Some(opened), Some(seconds)) = (failed, opened, host.seconds) else {
@@ -119,10 +118,8 @@ fn attempts(host: &HostReading) -> Finding {
 /// The share of its looks at which a thread waited for what one client sends.
 const READING: f64 = 0.7;
 
-fn held(host: &HostReading) -> Finding {
-    if let Some(finding) = uncalled(host) {
-        return finding;
-    }
+fn held(host: &HostReading) -> Judged {
+    calls_are_seen(host)?;
     let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {
         return Finding::unknown("its sockets cannot be seen");
     };
@@ -156,12 +153,10 @@ fn held(host: &HostReading) -> Finding {
 const CLOSE_WAIT: u8 = 8;
 const UNCLOSED: usize = 20;
 
-fn unclosed(host: &HostReading) -> Finding {
+fn unclosed(host: &HostReading) -> Judged {
     let Some(now) = &host.now.sockets else {
-        return match host.process {
-            None => Finding::unknown(super::NO_PROCESS),
-            Some(_) => Finding::unknown("its sockets cannot be seen"),
-        };
+        super::server(host)?;
+        return Finding::unknown("its sockets cannot be seen");
     };
     let count = |all: &[TcpSocket]| all.iter().filter(|one| one.state == CLOSE_WAIT).count();
     let later = count(now);

@@ -2,12 +2,11 @@
 
 use crate::calls::ServerCalls;
 use crate::check::{Check, Gain, Risk};
-use crate::finding::{Evidence, Finding, Percent, Price};
+use crate::finding::{Evidence, Finding, Judged, Percent, Price};
 use crate::host::HostReading;
 use crate::processes::Process;
 use crate::server::ServerThread;
 
-use super::NO_PROCESS;
 use super::calls::recorded;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -86,10 +85,8 @@ pub(super) const CHECKS: &[Check] = &[
 const SPARE: usize = 16;
 const SPARE_FOR_EACH_CPU: usize = 4;
 
-fn idle_threads(host: &HostReading) -> Finding {
-    if host.process.is_none() {
-        return Finding::unknown(NO_PROCESS);
-    }
+fn idle_threads(host: &HostReading) -> Judged {
+    super::server(host)?;
     if host.seconds.is_none() {
         return Finding::unknown("needs two readings of the server");
     }
@@ -109,8 +106,8 @@ fn idle_threads(host: &HostReading) -> Finding {
 }
 
 /// The worst finding over the server's programs.
-fn worst(host: &HostReading, judge: impl Fn(u32) -> Finding) -> Finding {
-    let Some(process) = host.process else { return Finding::unknown(NO_PROCESS) };
+fn worst(host: &HostReading, judge: impl Fn(u32) -> Judged) -> Judged {
+    let process = super::server(host)?;
     let mut members: Vec<u32> = host.now.members.iter().copied().collect();
     members.retain(|member| *member != process);
     let mut worst = judge(process);
@@ -124,7 +121,8 @@ fn worst(host: &HostReading, judge: impl Fn(u32) -> Finding) -> Finding {
 }
 
 /// By which findings of one check are compared.
-fn weight(finding: &Finding) -> f64 {
+fn weight(judged: &Judged) -> f64 {
+    let (Ok(finding) | Err(finding)) = judged;
     match finding {
         Finding::Costs(Evidence::Seen, _, Price::Published(share)) => 200.0 + share,
         Finding::Costs(Evidence::Seen, _, Price::Scaled(range) | Price::Measured(range)) => {
@@ -137,18 +135,24 @@ fn weight(finding: &Finding) -> f64 {
     }
 }
 
-fn nofile(host: &HostReading) -> Finding {
+/// Descriptors that are enough for very many connections.
+const MANY_FILES: u64 = 65_536;
+
+/// The part of the gain of a limit that is far from being reached.
+const UNUSED: f64 = 0.02;
+
+fn nofile(host: &HostReading) -> Judged {
     worst(host, |process| nofile_of(host, process))
 }
 
-fn nofile_of(host: &HostReading, process: u32) -> Finding {
-    let Some(limits) = host.text(&format!("/proc/{process}/limits")) else {
-        return Finding::unknown("its limits cannot be read");
-    };
+fn nofile_of(host: &HostReading, process: u32) -> Judged {
+    let limits =
+        Finding::known(host.text(&format!("/proc/{process}/limits")), "its limits cannot be read")?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
-    let Some(soft) = line.and_then(|line| line.split_whitespace().next()) else {
-        return Finding::unknown("its limits have an unknown format");
-    };
+    let soft = Finding::known(
+        line.and_then(|line| line.split_whitespace().next()),
+        "its limits have an unknown format",
+    )?;
     let Ok(soft) = soft.parse::<u64>() else { return Finding::good("as many as it likes") };
     let open = host.names(&format!("/proc/{process}/fd")).len() as u64;
     // A process always has an open descriptor: zero means that they cannot be seen.
@@ -160,13 +164,14 @@ fn nofile_of(host: &HostReading, process: u32) -> Finding {
     if open * 10 >= soft * 9 {
         return Finding::scaled(format!("{open} of {soft} are open"), Percent::between(5.0, 90.0));
     }
-    if soft < 65_536 {
-        return Finding::set(format!("{soft}, of which {seen} are open"), 0.5);
+    if soft < MANY_FILES {
+        let used = if open == 0 { 1.0 } else { open as f64 / soft as f64 };
+        return Finding::set(format!("{soft}, of which {seen} are open"), used.clamp(UNUSED, 0.5));
     }
     Finding::good(format!("{soft}, of which {seen} are open"))
 }
 
-fn seccomp(host: &HostReading) -> Finding {
+fn seccomp(host: &HostReading) -> Judged {
     worst(host, |process| match Process::status(host, process, "Seccomp").as_deref() {
         None => Finding::unknown("its status cannot be read"),
         Some("2") => {
@@ -183,7 +188,7 @@ fn seccomp(host: &HostReading) -> Finding {
 const FILTERED: (f64, f64) = (0.02e-6, 5.0e-6);
 
 /// The price of filters by the calls that are counted: reads, writes and sleeps, which are most of a server's.
-fn of_filters(host: &HostReading, filters: &str) -> Finding {
+fn of_filters(host: &HostReading, filters: &str) -> Judged {
     let text = format!("filters of system calls: {filters}");
     let Some(seconds) = host.seconds else {
         let share = if host.kernel() >= (5, 11) { 0.3 } else { 1.0 };
@@ -201,10 +206,10 @@ fn of_filters(host: &HostReading, filters: &str) -> Finding {
     let busy = host.now.threads.len().max(1).min(host.cpus()) as f64;
     let percent = |each: f64| (100.0 * calls * each / seconds / busy).min(50.0);
     let price = Price::Scaled(Percent::between(percent(FILTERED.0), percent(FILTERED.1)));
-    Finding::Costs(Evidence::Set, text, price)
+    Ok(Finding::Costs(Evidence::Set, text, price))
 }
 
-fn ssbd(host: &HostReading) -> Finding {
+fn ssbd(host: &HostReading) -> Judged {
     worst(host, |process| {
         match Process::status(host, process, "Speculation_Store_Bypass").as_deref() {
             None => Finding::unknown("its status does not say"),
@@ -219,14 +224,15 @@ fn ssbd(host: &HostReading) -> Finding {
 /// Memory in huge pages (KiB) from which it counts.
 const MUCH_KIB: u64 = 256 << 10;
 
-fn huge_pages(host: &HostReading) -> Finding {
+fn huge_pages(host: &HostReading) -> Judged {
     worst(host, |process| huge_pages_of(host, process))
 }
 
-fn huge_pages_of(host: &HostReading, process: u32) -> Finding {
-    let Some(text) = host.text(&format!("/proc/{process}/smaps_rollup")) else {
-        return Finding::unknown("its memory may not be inspected");
-    };
+fn huge_pages_of(host: &HostReading, process: u32) -> Judged {
+    let text = Finding::known(
+        host.text(&format!("/proc/{process}/smaps_rollup")),
+        "its memory may not be inspected",
+    )?;
     let kib = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         line.split_whitespace().next()?.parse::<u64>().ok()

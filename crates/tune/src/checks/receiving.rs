@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::check::{Check, Gain, Risk};
-use crate::finding::Finding;
+use crate::finding::{Finding, Judged};
 use crate::host::HostReading;
 use crate::settings::place;
 
-use super::network::no_hardware;
+use super::network::hardware;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -108,7 +108,7 @@ pub(super) const CHECKS: &[Check] = &[
 /// Share of a CPU's time in softirq from which it costs.
 const BURDEN: f64 = 0.25;
 
-fn one_cpu(host: &HostReading) -> Finding {
+fn one_cpu(host: &HostReading) -> Judged {
     if host.seconds.is_none() {
         return Finding::unknown("needs two readings of counters");
     }
@@ -143,7 +143,7 @@ const UNEVEN: f64 = 1.5;
 /// Packets that are needed to judge how even the queues are.
 const ENOUGH: u64 = 10_000;
 
-fn uneven(host: &HostReading) -> Finding {
+fn uneven(host: &HostReading) -> Judged {
     let counts = moved(host, |name| {
         let is_received =
             name.contains("rx") && (name.ends_with("packets") || name.ends_with("_cnt"));
@@ -191,7 +191,7 @@ fn moved(
     all
 }
 
-fn allowance(host: &HostReading) -> Finding {
+fn allowance(host: &HostReading) -> Judged {
     let counts = moved(host, |name| name.ends_with("_allowance_exceeded").then_some(()));
     if counts.is_empty() {
         return Finding::not_here("no device reports allowances");
@@ -206,10 +206,8 @@ fn allowance(host: &HostReading) -> Finding {
     }
 }
 
-fn threaded(host: &HostReading) -> Finding {
-    if host.hardware().is_empty() {
-        return no_hardware();
-    }
+fn threaded(host: &HostReading) -> Judged {
+    hardware(host)?;
     let is_so = |device: &&String| {
         host.text(&format!("/sys/class/net/{device}/threaded")).is_some_and(|value| value != "0")
     };
@@ -219,7 +217,7 @@ fn threaded(host: &HostReading) -> Finding {
     }
 }
 
-fn half_set(host: &HostReading) -> Finding {
+fn half_set(host: &HostReading) -> Judged {
     let Some(all) = host.sysctl("net.core.rps_sock_flow_entries") else {
         return Finding::not_here("the kernel has no such table");
     };
@@ -242,10 +240,8 @@ fn has_flows_for_queues(host: &HostReading) -> bool {
     })
 }
 
-fn by_kernel(host: &HostReading) -> Finding {
-    if host.hardware().is_empty() {
-        return no_hardware();
-    }
+fn by_kernel(host: &HostReading) -> Judged {
+    hardware(host)?;
     let is_on = host.sysctl("net.core.rps_sock_flow_entries").is_some_and(|all| all > 0);
     if !is_on || !has_flows_for_queues(host) {
         return Finding::good("packets are not steered to threads");
@@ -261,10 +257,8 @@ fn by_kernel(host: &HostReading) -> Finding {
 /// Nanoseconds for which GRO may hold a packet back.
 const KEPT: u64 = 200_000;
 
-fn kept_back(host: &HostReading) -> Finding {
-    if host.hardware().is_empty() {
-        return no_hardware();
-    }
+fn kept_back(host: &HostReading) -> Judged {
+    hardware(host)?;
     for device in host.hardware() {
         let time = host.number(&format!("/sys/class/net/{device}/gro_flush_timeout"));
         if let Some(time) = time.filter(|time| *time > KEPT) {

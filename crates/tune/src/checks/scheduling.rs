@@ -2,7 +2,7 @@
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
-use crate::finding::{Evidence, Finding, Percent, Price};
+use crate::finding::{Evidence, Finding, Judged, Percent, Price};
 use crate::host::HostReading;
 
 use super::asleep::contended;
@@ -69,7 +69,7 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// Threads that wanted a CPU at least half of the time between the two readings.
 pub(super) fn busy(host: &HostReading) -> Result<Vec<u32>, Finding> {
-    CpuWait::of(host).map(|wait| wait.busy).map_err(Finding::unknown)
+    CpuWait::of(host).map(|wait| wait.busy).or_else(Finding::unknown)
 }
 
 /// Idle CPUs that are needed for another thread to gain something.
@@ -78,11 +78,8 @@ const ENOUGH_IDLE: f64 = 0.5;
 /// Share of its time, in percent, that the server may wait for itself.
 const OWN_WAIT: f64 = 5.0;
 
-fn workers(host: &HostReading) -> Finding {
-    let wait = match CpuWait::of(host) {
-        Ok(wait) => wait,
-        Err(why) => return Finding::unknown(why),
-    };
+fn workers(host: &HostReading) -> Judged {
+    let wait = CpuWait::of(host).or_else(Finding::unknown)?;
     let (busy, cpus) = (wait.busy.len(), wait.allowed.len());
     let seconds = host.seconds.unwrap_or(1.0);
     let idle = wait.idle(host, |cpu| wait.allowed.contains(cpu)) / seconds;
@@ -94,7 +91,7 @@ fn workers(host: &HostReading) -> Finding {
             plural(wait.cpus.len(), "CPU")
         );
         // The CPUs are busy all the same: mostly answers come later.
-        return Finding::Costs(Evidence::Seen, text, Price::Published(own / 100.0));
+        return Ok(Finding::Costs(Evidence::Seen, text, Price::Published(own / 100.0)));
     }
     if busy == 0 {
         return Finding::good(format!(
@@ -129,11 +126,8 @@ pub(super) fn plural(count: usize, name: &str) -> String {
 /// Share of the time for which CPUs that it may not use have to be idle while it waits.
 const NOTICED: f64 = 0.05;
 
-fn affinity(host: &HostReading) -> Finding {
-    let wait = match CpuWait::of(host) {
-        Ok(wait) => wait,
-        Err(why) => return Finding::unknown(why),
-    };
+fn affinity(host: &HostReading) -> Judged {
+    let wait = CpuWait::of(host).or_else(Finding::unknown)?;
     let online = host.online();
     let free = |cpu: &usize| !wait.cpus.contains(cpu) && online.contains(cpu);
     let others = online.iter().filter(|cpu| free(cpu)).count();
@@ -161,12 +155,11 @@ fn affinity(host: &HostReading) -> Finding {
 const MOVES: f64 = 20.0;
 const MOVES_MOST: f64 = 1_000.0;
 
-fn pin(host: &HostReading) -> Finding {
-    let busy = match busy(host) {
-        Ok(busy) if busy.is_empty() => return Finding::good("no thread of it was busy"),
-        Ok(busy) => busy,
-        Err(finding) => return finding,
-    };
+fn pin(host: &HostReading) -> Judged {
+    let busy = busy(host)?;
+    if busy.is_empty() {
+        return Finding::good("no thread of it was busy");
+    }
     if host.now.cpus.len() < 2 {
         return Finding::not_here("there is one CPU");
     }
@@ -199,12 +192,10 @@ fn pin(host: &HostReading) -> Finding {
     if rate < MOVES { Finding::good(text) } else { Finding::seen(text, rate / MOVES_MOST) }
 }
 
-fn politeness(host: &HostReading) -> Finding {
-    if host.process.is_none() {
-        return Finding::unknown(super::NO_PROCESS);
-    }
+fn politeness(host: &HostReading) -> Judged {
+    super::server(host)?;
     let lowest = host.now.threads.values().max_by_key(|thread| (thread.policy == 5, thread.nice));
-    let Some(lowest) = lowest else { return Finding::unknown("its priority cannot be read") };
+    let lowest = Finding::known(lowest, "its priority cannot be read")?;
     let (text, share) = match lowest.policy {
         3 => ("its policy is batch".to_owned(), 0.5),
         5 => ("its policy is idle".to_owned(), 1.0),
@@ -213,10 +204,11 @@ fn politeness(host: &HostReading) -> Finding {
         }
         _ => return Finding::good(format!("its nice value is {}", lowest.nice)),
     };
+    let seconds = host.seconds.unwrap_or(1.0);
     match CpuWait::of(host) {
-        Ok(wait) if wait.lost(wait.for_others) >= OWN_WAIT => {
-            let lost = wait.lost(wait.for_others);
-            let text = format!("{text}, and it waited for other programs {lost:.0} % of its time");
+        Ok(wait) if wait.lost_of_time(wait.for_others, seconds) >= OWN_WAIT => {
+            let lost = wait.lost_of_time(wait.for_others, seconds);
+            let text = format!("{text}, and it waited for other programs {lost:.0} % of the time");
             Finding::measured(text, Percent::between(lost * 0.7, lost))
         }
         _ => Finding::set(text, share * 0.2),

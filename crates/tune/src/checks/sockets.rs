@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::check::{Check, Gain, Risk};
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::lines::named;
 use crate::tcp::{Side, TcpSocket};
@@ -171,10 +171,9 @@ pub(super) fn overflowed(host: &HostReading) -> Option<(String, Percent)> {
     Some((text, Percent::between(share * 0.5, of_time.min(95.0))))
 }
 
-fn somaxconn(host: &HostReading) -> Finding {
-    let Some(most) = host.sysctl("net.core.somaxconn") else {
-        return Finding::unknown("net.core.somaxconn cannot be read");
-    };
+fn somaxconn(host: &HostReading) -> Judged {
+    let most =
+        Finding::known(host.sysctl("net.core.somaxconn"), "net.core.somaxconn cannot be read")?;
     let room = accept_queue_room(host);
     if let Some((text, price)) = overflowed(host) {
         return match room {
@@ -196,7 +195,7 @@ fn somaxconn(host: &HostReading) -> Finding {
     }
 }
 
-fn handshakes(host: &HostReading) -> Finding {
+fn handshakes(host: &HostReading) -> Judged {
     let drops = ["TcpExt.TCPReqQFullDrop", "TcpExt.TCPReqQFullDoCookies"];
     let dropped: u64 =
         drops.iter().filter_map(|name| host.moved(|counters| counters.network(name))).sum();
@@ -228,10 +227,11 @@ fn sockets(host: &HostReading) -> Option<BTreeMap<String, u64>> {
     Some(named(&words.chunks(2).map(|pair| pair.join(" ")).collect::<Vec<_>>().join("\n")))
 }
 
-fn ports(host: &HostReading) -> Finding {
-    let Some(range) = host.text("/proc/sys/net/ipv4/ip_local_port_range") else {
-        return Finding::unknown("net.ipv4.ip_local_port_range cannot be read");
-    };
+fn ports(host: &HostReading) -> Judged {
+    let range = Finding::known(
+        host.text("/proc/sys/net/ipv4/ip_local_port_range"),
+        "net.ipv4.ip_local_port_range cannot be read",
+    )?;
     let ends: Vec<u64> = range.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [first, last] = *ends else { return Finding::unknown("the range has an unknown format") };
     let count = last.saturating_sub(first) + 1;
@@ -244,9 +244,10 @@ fn ports(host: &HostReading) -> Finding {
     // Connections that others in its namespace open are not the server's; without a server they may be anybody's.
     let by_anybody = host.process.is_none() || opens.is_none_or(|opens| opens > 0);
     let connects = own.map_or(by_anybody, |own| own > 0);
-    let Some(ended) = sockets(host).and_then(|line| line.get("tw").copied()) else {
-        return Finding::unknown("/proc/net/sockstat cannot be read");
-    };
+    let ended = Finding::known(
+        sockets(host).and_then(|line| line.get("tw").copied()),
+        "/proc/net/sockstat cannot be read",
+    )?;
     let used = own.unwrap_or(0) + ended;
     let text = format!(
         "{count} ports; {} connections to others, and {ended} have just ended",
@@ -267,28 +268,32 @@ fn ports(host: &HostReading) -> Finding {
     Finding::good(text)
 }
 
-fn ended(host: &HostReading) -> Finding {
-    let Some(most) = host.sysctl("net.ipv4.tcp_max_tw_buckets") else {
-        return Finding::unknown("net.ipv4.tcp_max_tw_buckets cannot be read");
-    };
-    let Some(ended) = sockets(host).and_then(|line| line.get("tw").copied()) else {
-        return Finding::unknown("/proc/net/sockstat cannot be read");
-    };
+fn ended(host: &HostReading) -> Judged {
+    let most = Finding::known(
+        host.sysctl("net.ipv4.tcp_max_tw_buckets"),
+        "net.ipv4.tcp_max_tw_buckets cannot be read",
+    )?;
+    let ended = Finding::known(
+        sockets(host).and_then(|line| line.get("tw").copied()),
+        "/proc/net/sockstat cannot be read",
+    )?;
     let text = format!("{ended} of {most}");
     if ended * 10 > most * 8 { Finding::seen(text, 1.0) } else { Finding::good(text) }
 }
 
-fn memory(host: &HostReading) -> Finding {
-    let Some(bounds) = host.text("/proc/sys/net/ipv4/tcp_mem") else {
-        return Finding::unknown("net.ipv4.tcp_mem cannot be read here");
-    };
+fn memory(host: &HostReading) -> Judged {
+    let bounds = Finding::known(
+        host.text("/proc/sys/net/ipv4/tcp_mem"),
+        "net.ipv4.tcp_mem cannot be read here",
+    )?;
     let bounds: Vec<u64> = bounds.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [_, pressure, most] = *bounds else {
         return Finding::unknown("tcp_mem has an unknown format");
     };
-    let Some(used) = sockets(host).and_then(|line| line.get("mem").copied()) else {
-        return Finding::unknown("/proc/net/sockstat cannot be read");
-    };
+    let used = Finding::known(
+        sockets(host).and_then(|line| line.get("mem").copied()),
+        "/proc/net/sockstat cannot be read",
+    )?;
     let count = |name: &str| host.moved(|counters| counters.network(name)).unwrap_or(0);
     let times = count("TcpExt.TCPMemoryPressures");
     let pruned =
@@ -306,10 +311,8 @@ fn memory(host: &HostReading) -> Finding {
     Finding::good(text)
 }
 
-fn files(host: &HostReading) -> Finding {
-    let Some(text) = host.text("/proc/sys/fs/file-nr") else {
-        return Finding::unknown("fs.file-nr cannot be read");
-    };
+fn files(host: &HostReading) -> Judged {
+    let text = Finding::known(host.text("/proc/sys/fs/file-nr"), "fs.file-nr cannot be read")?;
     let numbers: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [used, _, most] = *numbers else {
         return Finding::unknown("fs.file-nr has an unknown format");
@@ -327,7 +330,7 @@ fn files(host: &HostReading) -> Finding {
 /// The bit of `net.ipv4.tcp_fastopen` for servers.
 const OF_SERVERS: u64 = 2;
 
-fn first_packet(host: &HostReading) -> Finding {
+fn first_packet(host: &HostReading) -> Judged {
     match host.sysctl("net.ipv4.tcp_fastopen") {
         None => Finding::unknown("net.ipv4.tcp_fastopen cannot be read"),
         Some(bits) if bits & OF_SERVERS == 0 => {
@@ -337,7 +340,7 @@ fn first_packet(host: &HostReading) -> Finding {
     }
 }
 
-fn unsent(host: &HostReading) -> Finding {
+fn unsent(host: &HostReading) -> Judged {
     match host.sysctl("net.ipv4.tcp_notsent_lowat") {
         None => Finding::unknown("net.ipv4.tcp_notsent_lowat cannot be read"),
         Some(bound) if bound >= u64::from(u32::MAX) => {
@@ -356,7 +359,7 @@ const LEAST_MOST: u64 = 64 << 10;
 /// Maximum buffer bytes that each direction should be allowed.
 const LONG_WAY: u64 = 4 << 20;
 
-fn buffers(host: &HostReading) -> Finding {
+fn buffers(host: &HostReading) -> Judged {
     let numbers = |name: &str| -> Vec<u64> {
         let text = host.text(&format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default();
         text.split_whitespace().filter_map(|word| word.parse().ok()).collect()

@@ -2,7 +2,7 @@
 
 use crate::answers::{PROGRAMS, QUEUES};
 use crate::check::{Check, Gain, Risk};
-use crate::finding::Finding;
+use crate::finding::{Finding, Judged};
 use crate::host::HostReading;
 use crate::processes::Process;
 
@@ -87,10 +87,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn taps(host: &HostReading) -> Finding {
-    let Some(table) = host.text("/proc/net/packet") else {
-        return Finding::unknown("/proc/net/packet cannot be read");
-    };
+fn taps(host: &HostReading) -> Judged {
+    let table = Finding::known(host.text("/proc/net/packet"), "/proc/net/packet cannot be read")?;
     // The protocol is in the fourth column: 0003 means all protocols.
     let sockets: Vec<String> = table
         .lines()
@@ -101,20 +99,14 @@ fn taps(host: &HostReading) -> Finding {
     if sockets.is_empty() {
         return Finding::good("none");
     }
-    let owner = Process::all(host).into_iter().find(|process| {
-        let place = format!("/proc/{process}/fd");
-        let is_it = |name: &String| {
-            host.link(&format!("{place}/{name}")).is_some_and(|to| sockets.contains(&to))
-        };
-        host.names(&place).iter().any(is_it)
-    });
+    let owner = Process::with_descriptor(host, &sockets);
     let name = owner
         .and_then(|process| Some(format!("{} (process {process})", Process::name(host, process)?)));
     let name = name.unwrap_or_else(|| "a program that is not seen from here".to_owned());
     Finding::set(format!("{} sockets, one of {name}", sockets.len()), 1.0)
 }
 
-fn program(host: &HostReading) -> Finding {
+fn program(host: &HostReading) -> Judged {
     match host.text(PROGRAMS).as_deref() {
         None => Finding::unknown("the kernel was not asked, or does not say"),
         Some("") => Finding::good("none"),
@@ -127,7 +119,7 @@ fn is_locked(kind: &str) -> bool {
     matches!(kind, "fq_codel" | "fq" | "cake" | "sfq" | "htb" | "tbf" | "netem" | "prio")
 }
 
-fn qdisc(host: &HostReading) -> Finding {
+fn qdisc(host: &HostReading) -> Judged {
     if let Some(queues) = host.text(QUEUES) {
         let devices = host.devices();
         let is_ours = |line: &&str| {
@@ -148,7 +140,7 @@ fn qdisc(host: &HostReading) -> Finding {
     }
 }
 
-fn congestion(host: &HostReading) -> Finding {
+fn congestion(host: &HostReading) -> Judged {
     match host.text("/proc/sys/net/ipv4/tcp_congestion_control") {
         None => Finding::unknown("net.ipv4.tcp_congestion_control cannot be read"),
         Some(kind) if kind.starts_with("bbr") => of_pacing(host, &kind),
@@ -164,7 +156,7 @@ const CLIENTS: usize = 8;
 const PACED: f64 = 20_000.0;
 
 /// Pacing costs a server whose clients are near, and that sends very many segments.
-fn of_pacing(host: &HostReading, kind: &str) -> Finding {
+fn of_pacing(host: &HostReading, kind: &str) -> Judged {
     let clients = host.now.sockets.iter().flatten().filter(|one| !one.is_near() && one.state == 1);
     let round_trips: Vec<u64> = clients.map(|one| one.number("rtt_us")).collect();
     let near = round_trips.iter().filter(|time| **time < ROOM_US).count();
@@ -176,7 +168,7 @@ fn of_pacing(host: &HostReading, kind: &str) -> Finding {
     Finding::set(format!("{kind}; {near} of {} clients are in this room", round_trips.len()), 1.0)
 }
 
-fn popular(host: &HostReading) -> Finding {
+fn popular(host: &HostReading) -> Judged {
     let names = ["net.ipv4.tcp_timestamps", "net.ipv4.tcp_sack", "net.ipv4.tcp_syncookies"];
     let off: Vec<&str> = names.into_iter().filter(|name| host.sysctl(name) == Some(0)).collect();
     if !off.is_empty() {
@@ -188,7 +180,7 @@ fn popular(host: &HostReading) -> Finding {
     }
 }
 
-fn slow_start(host: &HostReading) -> Finding {
+fn slow_start(host: &HostReading) -> Judged {
     match host.sysctl("net.ipv4.tcp_slow_start_after_idle") {
         None => Finding::unknown("net.ipv4.tcp_slow_start_after_idle cannot be read"),
         Some(0) => Finding::good("off"),

@@ -1,10 +1,10 @@
-//! The server's TCP connections by what the kernel counts for each: losses, new connections, upstreams.
+//! The server's TCP connections by what the kernel counts for each: losses, new connections.
 
 use std::collections::BTreeMap;
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::tcp::{Side, TcpSocket};
 
@@ -54,28 +54,17 @@ pub(super) const CHECKS: &[Check] = &[
         id: "app.keepalive",
         title: "a new connection for each request",
         gain: Gain::of(40.0, 50.0, 10.0, 0.0),
-        expected: "a connection costs 20 to 60 microseconds of CPU time, and a round trip",
+        expected: "a connection costs 15 to 50 microseconds of CPU time and a round trip; with TLS up to some \
+                   milliseconds",
         risk: Risk::Process,
         lost: "nothing",
         why: "Without keep-alive each request pays for a handshake, an accept, a close, and three times as many \
-              packets.",
+              packets. With TLS it also pays for a signature and a key exchange, unless the session is resumed.",
         fix: "Let the server keep connections (`keepalive_timeout` of nginx), and its clients and proxies use \
-              them (`keepalive` and `proxy_http_version 1.1` in nginx).",
-        source: "RFC 9112 section 9.3",
+              them (`keepalive` and `proxy_http_version 1.1` in nginx). With TLS also: sessions that are resumed \
+              (`ssl_session_cache`, `ssl_session_tickets`), and an ECDSA key instead of a long one of RSA.",
+        source: "RFC 9112 section 9.3; RFC 8446 section 2.2",
         judge: new_connections,
-    },
-    Check {
-        id: "app.upstream",
-        title: "waiting for other servers",
-        gain: Gain::of(30.0, 60.0, 5.0, 0.0),
-        expected: "the time that the other server takes",
-        risk: Risk::Process,
-        lost: "nothing",
-        why: "A proxy, or a server with a database, is as slow as what it asks. Its own CPU time is small then.",
-        fix: "Look at the other server: `velodrome tune audit --pid` there. Connections that never open point at \
-              an address, a firewall, or a full backlog.",
-        source: "struct tcp_info, tcpi_last_data_sent and tcpi_last_data_recv",
-        judge: upstream,
     },
 ];
 
@@ -86,14 +75,12 @@ pub(super) struct Pairs<'h> {
 
 impl<'h> Pairs<'h> {
     pub(super) fn of(host: &'h HostReading) -> Result<Self, Finding> {
-        if host.process.is_none() {
-            return Err(Finding::unknown(super::NO_PROCESS));
-        }
+        super::server(host)?;
         let Some(now) = &host.now.sockets else {
-            return Err(Finding::unknown("its sockets cannot be seen"));
+            return Finding::unknown("its sockets cannot be seen");
         };
         if host.seconds.is_none() {
-            return Err(Finding::unknown("needs two readings of the server"));
+            return Finding::unknown("needs two readings of the server");
         }
         let before: BTreeMap<_, _> =
             host.before.sockets.iter().flatten().map(|one| (one.key(), one)).collect();
@@ -122,11 +109,8 @@ const RESENT: f64 = 0.1;
 /// Seconds that a loss costs its connection: a fast repetition, and a timeout.
 const LOSS: (f64, f64) = (0.02, 0.25);
 
-fn losses(host: &HostReading) -> Finding {
-    let pairs = match Pairs::of(host) {
-        Ok(pairs) => pairs,
-        Err(finding) => return finding,
-    };
+fn losses(host: &HostReading) -> Judged {
+    let pairs = Pairs::of(host)?;
     let (resent, sent) = (pairs.moved("resent"), pairs.moved("data_sent"));
     // Connections that have ended took their counts with them.
     let of_host = host.moved(|counters| counters.network("Tcp.RetransSegs")).unwrap_or(0);
@@ -152,11 +136,8 @@ const IN_A_ROW: u64 = 2;
 /// Size of a segment from which it may be too large for a path (the least MTU of IPv4 hosts, RFC 1122, without heads).
 const LARGE: u64 = 536;
 
-fn black_hole(host: &HostReading) -> Finding {
-    let pairs = match Pairs::of(host) {
-        Ok(pairs) => pairs,
-        Err(finding) => return finding,
-    };
+fn black_hole(host: &HostReading) -> Judged {
+    let pairs = Pairs::of(host)?;
     let hangs = |one: &TcpSocket| {
         let in_a_row = one.number("backoff").max(one.number("retransmits"));
         in_a_row >= IN_A_ROW && one.number("unacked") > 0
@@ -184,13 +165,11 @@ fn black_hole(host: &HostReading) -> Finding {
     Finding::measured(text, Percent::between(share * 0.8, share))
 }
 
-fn shaped(host: &HostReading) -> Finding {
+fn shaped(host: &HostReading) -> Judged {
     if host.now.queues.is_empty() {
         return Finding::unknown("the queues of devices cannot be read");
     }
-    let Some(seconds) = host.seconds else {
-        return Finding::unknown("needs two readings of counters");
-    };
+    let seconds = Finding::known(host.seconds, "needs two readings of counters")?;
     let moved = |(name, now): (&String, &crate::queues::QueueCounts)| {
         let before = host.before.queues.get(name).copied().unwrap_or_default();
         let dropped = now.drops.saturating_sub(before.drops);
@@ -200,9 +179,8 @@ fn shaped(host: &HostReading) -> Finding {
         (dropped, late, sent, rate, *now, name.clone())
     };
     let worst = host.now.queues.iter().map(moved).max_by_key(|one| (one.0, one.1));
-    let Some((dropped, late, sent, rate, now, name)) = worst else {
-        return Finding::unknown("the queues of devices cannot be read");
-    };
+    let (dropped, late, sent, rate, now, name) =
+        Finding::known(worst, "the queues of devices cannot be read")?;
     let bound = match now.rate {
         0 => String::new(),
         bytes => format!(" of at most {:.1} Mbit/s", bytes as f64 * 8.0 / 1e6),
@@ -225,19 +203,26 @@ fn shaped(host: &HostReading) -> Finding {
     )
 }
 
-/// New connections per second from which they cost.
-const OPENED: f64 = 100.0;
-
-/// Segments that a connection with one request receives: two for the handshake, the request, acknowledgements, its end.
-const OF_ONE: f64 = 12.0;
+/// New connections per second below which they are few, and the part of the CPU time below which they cost little.
+const FEW: f64 = 20.0;
+const LITTLE: f64 = 1.0;
 
 /// Seconds of CPU time for a connection, more than for a request.
 const OF_A_CONNECTION: (f64, f64) = (15e-6, 50e-6);
 
-fn new_connections(host: &HostReading) -> Finding {
-    if host.process.is_none() {
-        return Finding::unknown(super::NO_PROCESS);
-    }
+/// Segments that one end of a connection receives at least if there is a handshake of TLS (RFC 8446) in it: two of
+/// TCP's own handshake or its acknowledgements, two of TLS with the request, an acknowledgement, the end. A request
+/// without TLS needs fewer.
+const WITH_TLS: f64 = 6.0;
+
+/// Segments that each more request on a connection adds at each end.
+const OF_A_REQUEST: f64 = 2.0;
+
+/// The largest part of its CPU time, in percent, that is taken to be for connections: the rest is for requests.
+const MOST: f64 = 70.0;
+
+fn new_connections(host: &HostReading) -> Judged {
+    super::server(host)?;
     let accepted = host.moved(|counters| counters.network("Tcp.PassiveOpens"));
     let (Some(accepted), Some(seconds)) = (accepted, host.seconds) else {
         return Finding::unknown("needs two readings of /proc/net/snmp");
@@ -249,71 +234,32 @@ fn new_connections(host: &HostReading) -> Finding {
         "{rate:.0} new connections per second in its network namespace, and {each:.0} segments received for \
          each"
     );
+    let Ok(wait) = CpuWait::of(host) else { return Finding::good(text) };
     // Both ends of a connection within this host receive.
     let has_near = host.now.sockets.iter().flatten().any(TcpSocket::is_near);
-    let of_one = if has_near { OF_ONE * 2.0 } else { OF_ONE };
-    if rate < OPENED || each > of_one {
+    let each_end = if has_near { each / 2.0 } else { each };
+    let of_one = wait.run / accepted.max(1) as f64;
+    let high = match each_end >= WITH_TLS {
+        // A handshake may cost nearly all of it, unless there are more requests.
+        true => of_one / (1.0 + (each_end - WITH_TLS * 1.5).max(0.0) / OF_A_REQUEST),
+        false => 0.0,
+    };
+    let lost =
+        |each: f64| (100.0 * accepted as f64 * each / wait.run.max(LEAST_RUN * seconds)).min(MOST);
+    let price = Percent::between(lost(OF_A_CONNECTION.0), lost(OF_A_CONNECTION.1.max(high)));
+    if rate < FEW || price.high < LITTLE {
         return Finding::good(text);
     }
-    let lost = |each: f64| {
-        let run = CpuWait::of(host).map_or(seconds, |wait| wait.run).max(0.05);
-        (100.0 * accepted as f64 * each / run).min(70.0)
+    let text = match high > OF_A_CONNECTION.1 {
+        true => format!(
+            "{text}; the server ran for {:.2} ms for each, which may be for a handshake of TLS",
+            of_one * 1e3
+        ),
+        false => text,
     };
-    Finding::scaled(text, Percent::between(lost(OF_A_CONNECTION.0), lost(OF_A_CONNECTION.1)))
+    Finding::scaled(text, price)
 }
 
-/// Milliseconds without an answer from which a connection to another server waits.
-const SLOW_MS: u64 = 5;
-
-fn upstream(host: &HostReading) -> Finding {
-    let pairs = match Pairs::of(host) {
-        Ok(pairs) => pairs,
-        Err(finding) => return finding,
-    };
-    let opened: Vec<&TcpSocket> =
-        pairs.all.iter().map(|(_, now)| *now).filter(|one| one.side == Side::Opened).collect();
-    if opened.is_empty() {
-        return Finding::good("it has no connections to other servers");
-    }
-    let is_opening = |one: &&&TcpSocket| one.state == 2;
-    let is_asked = pairs
-        .all
-        .iter()
-        .any(|(_, now)| now.side == Side::Accepted && now.number("received_queue") > 0);
-    let waits = |one: &&&TcpSocket| {
-        let (sent, received) = (one.number("last_sent_ms"), one.number("last_received_ms"));
-        // The last data received came before the last data sent; at once before it, if clients wait for this.
-        let is_asking = received > sent + SLOW_MS || (received >= sent && is_asked);
-        one.state == 1 && one.number("data_sent") > 0 && is_asking && sent > SLOW_MS
-    };
-    let opening = opened.iter().filter(is_opening).count();
-    // At one of the two moments an answer may just have come.
-    let of = |all: Vec<&'_ TcpSocket>| -> Vec<TcpSocket> {
-        all.iter().filter(waits).map(|one| (*one).clone()).collect()
-    };
-    let earlier = pairs.all.iter().filter_map(|(before, _)| *before);
-    let earlier = of(earlier.filter(|one| one.side == Side::Opened).collect());
-    let waiting = of(opened.clone());
-    let waiting = if waiting.is_empty() { earlier } else { waiting };
-    let longest = waiting.iter().map(|one| one.number("last_sent_ms")).max().unwrap_or(0);
-    let first = opened.iter().find(|one| one.state == 2).copied();
-    let whom = waiting.first().or(first).map_or("", |one| &*one.peer);
-    let text = format!(
-        "{} connections to other servers: {} wait for an answer, the longest for {longest} ms, {opening} are \
-         not open yet{}{whom}",
-        opened.len(),
-        waiting.len(),
-        if whom.is_empty() { "" } else { "; to " }
-    );
-    let wait = match CpuWait::of(host) {
-        Ok(wait) => wait,
-        Err(why) => return Finding::unknown(why),
-    };
-    let idle =
-        1.0 - (wait.run / host.seconds.unwrap_or(1.0) / wait.cpus.len().max(1) as f64).min(1.0);
-    let share = (waiting.len() + opening) as f64 / opened.len() as f64;
-    if share < 0.3 || idle < 0.3 {
-        return Finding::good(text);
-    }
-    Finding::measured(text, Percent::between(share * idle * 50.0, share * idle * 100.0))
-}
+/// The part of a CPU below which a server is idle. Connections of others in its namespace are no large part of its
+/// time.
+const LEAST_RUN: f64 = 0.3;

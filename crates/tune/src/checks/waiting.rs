@@ -2,7 +2,7 @@
 
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
-use crate::finding::{Finding, Percent};
+use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::tcp::{Side, TcpSocket};
 
@@ -42,16 +42,11 @@ const ENOUGH: u64 = 5;
 
 /// Whether requests wait inside the server while it does nothing.
 pub(super) fn waits_inside(host: &HostReading) -> bool {
-    matches!(unanswered(host), Finding::Costs(..))
+    matches!(unanswered(host), Ok(Finding::Costs(..)))
 }
 
-fn unanswered(host: &HostReading) -> Finding {
-    let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {
-        return match host.process {
-            None => Finding::unknown(super::NO_PROCESS),
-            Some(_) => Finding::unknown("needs two readings of its sockets"),
-        };
-    };
+/// The connections of clients that wait for an answer at one reading, and all of them.
+fn unanswered_of(sockets: &[TcpSocket]) -> (usize, usize) {
     // The last that it received came after the last that it sent, and has been read. Within one tick of the kernel's
     // clock it is a request more than answers, where each of them is a segment.
     let waits = |one: &&TcpSocket| {
@@ -62,11 +57,24 @@ fn unanswered(host: &HostReading) -> Finding {
             && one.number("received_queue") == 0
             && requests > 0
     };
-    let counts = |all: &'_ [TcpSocket]| -> (usize, usize) {
-        let open = all.iter().filter(|one| one.side == Side::Accepted && one.state == 1);
-        (open.clone().filter(waits).count(), open.count())
+    let open = sockets.iter().filter(|one| one.side == Side::Accepted && one.state == 1);
+    (open.clone().filter(waits).count(), open.count())
+}
+
+/// The connections of clients that wait for an answer: the mean of both readings.
+pub(super) fn waiting_clients(host: &HostReading) -> f64 {
+    let count = |sockets: &Option<Vec<TcpSocket>>| {
+        sockets.as_deref().map_or(0, |all| unanswered_of(all).0) as f64
     };
-    let ((earlier, all_earlier), (later, all_later)) = (counts(before), counts(now));
+    f64::midpoint(count(&host.before.sockets), count(&host.now.sockets))
+}
+
+fn unanswered(host: &HostReading) -> Judged {
+    let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {
+        super::server(host)?;
+        return Finding::unknown("needs two readings of its sockets");
+    };
+    let ((earlier, all_earlier), (later, all_later)) = (unanswered_of(before), unanswered_of(now));
     let share = (earlier + later) as f64 / (all_earlier + all_later).max(1) as f64;
     let moved = |name: &str| {
         let sum = |all: &[TcpSocket]| -> u64 {

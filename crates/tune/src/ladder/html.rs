@@ -16,7 +16,6 @@ const STAIR: f64 = 28.0;
 const LETTERS: f64 = 12.0;
 
 /// The page of a ladder.
-#[must_use]
 pub fn write_html(report: &LadderReport) -> String {
     document("velodrome tune ladder", |page| {
         page.element("header", &[], |page| {

@@ -49,7 +49,6 @@ impl Rung {
     }
 
     /// A step of the host's plan.
-    #[must_use]
     pub fn of_host(step: PlanStep) -> Self {
         Self { name: step.check.id.to_owned(), what: RungChange::Host(step) }
     }

@@ -5,7 +5,6 @@
 
 #![expect(clippy::disallowed_types, reason = "a command has one descriptor table")]
 
-use std::fmt;
 use std::io::{self, Read as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -22,44 +21,27 @@ use crate::limits::{
 };
 
 /// Why the server does not run.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// Another program answers at this address.
+    #[error("something answers at {0} already; end it: the ladder starts the server itself")]
     Taken(LoadAddress),
     /// The kernel did not start it.
+    #[error("`{0}` cannot be run: {1}")]
     Start(String, io::Error),
     /// It ended before it accepted a connection; with its status and last lines.
+    #[error("the server ended with {0}{between}{1}", between = if .1.is_empty() { "" } else { ": " })]
     Ended(ExitStatus, String),
     /// It did not accept a connection in time.
+    #[error(
+        "the server takes no connection at {0} for {seconds:.0} s",
+        seconds = SERVER_LOOK.as_secs_f64() * f64::from(SERVER_START_LOOKS)
+    )]
     Silent(LoadAddress),
     /// The user ended the ladder.
+    #[error("stopped")]
     Stopped,
 }
-
-impl fmt::Display for ServerError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Taken(address) => write!(
-                formatter,
-                "something answers at {address} already; end it: the ladder starts the server itself"
-            ),
-            Self::Start(program, error) => write!(formatter, "`{program}` cannot be run: {error}"),
-            Self::Ended(status, told) if told.is_empty() => {
-                write!(formatter, "the server ended with {status}")
-            }
-            Self::Ended(status, told) => {
-                write!(formatter, "the server ended with {status}: {told}")
-            }
-            Self::Silent(address) => {
-                let seconds = SERVER_LOOK.as_secs_f64() * f64::from(SERVER_START_LOOKS);
-                write!(formatter, "the server takes no connection at {address} for {seconds:.0} s")
-            }
-            Self::Stopped => formatter.write_str("stopped"),
-        }
-    }
-}
-
-impl std::error::Error for ServerError {}
 
 /// A server that accepts connections.
 #[derive(Debug)]

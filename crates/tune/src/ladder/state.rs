@@ -21,7 +21,6 @@ pub struct HostState {
 
 impl HostState {
     /// The host as it is; without a journal it is not changed.
-    #[must_use]
     pub fn new(root: &Path, journal: Option<Journal>) -> Self {
         Self { root: root.to_owned(), journal, applied: Vec::new() }
     }

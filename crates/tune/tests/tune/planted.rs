@@ -268,7 +268,7 @@ fn threads_that_wait_for_others_are_not_too_few() {
         fake.threads(&[(100, 95, "0"), (101, 40, "1")]);
         fake.busy_cpus();
     });
-    let found = (tune::find("app.workers").unwrap().judge)(&host);
+    let found = tune::find("app.workers").unwrap().finding(&host);
     assert_eq!(found.text(), "1 of its threads are busy, and no CPU was idle");
 }
 

@@ -19,7 +19,6 @@ macro_rules! codes {
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
             /// The code with this number.
-            #[must_use]
             pub const fn of(number: u32) -> Self {
                 match number {
                     $($number => Self::$name,)+

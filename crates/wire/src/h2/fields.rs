@@ -39,13 +39,11 @@ pub struct TrailerFields {
 impl TrailerFields {
     /// A reader for one block of at most so many trailers, and so many bytes of them, those that each one costs
     /// included.
-    #[must_use]
     pub fn within(count: usize, bytes: usize) -> Self {
         Self { count, bytes, problem: None }
     }
 
     /// A reader for those of an answer.
-    #[must_use]
     pub fn of_answer() -> Self {
         Self::within(RESPONSE_FIELD_COUNT.into(), RESPONSE_TRAILER_SIZE as usize)
     }

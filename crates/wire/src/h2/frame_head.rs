@@ -63,7 +63,6 @@ pub(super) const NUMBER_BITS: u32 = 0x7fff_ffff;
 
 impl FrameHead {
     /// The head at the beginning of the input, if it is whole.
-    #[must_use]
     #[inline(always)]
     pub fn read(input: &[u8]) -> Option<Self> {
         let head = input.first_chunk::<FRAME_HEAD_BYTES>()?;

@@ -29,7 +29,6 @@ impl StreamPriority {
     /// assert_eq!((priority.urgency(), priority.is_incremental()), (1, true));
     /// assert_eq!(StreamPriority::parse(b"u=9, x=?1;a"), StreamPriority::default());
     /// ```
-    #[must_use]
     pub fn parse(value: &[u8]) -> Self {
         let mut priority = Self::default();
         for member in value.split(|byte| *byte == b',') {

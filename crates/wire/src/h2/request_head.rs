@@ -79,7 +79,6 @@ impl Default for RequestFields {
 
 impl RequestFields {
     /// A reader without room.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             builder: HeadBuilder::new(),
@@ -152,7 +151,6 @@ impl RequestFields {
     }
 
     /// A request line of what came, for the log of a head that was refused. Any bytes may be in it.
-    #[must_use]
     pub fn line(&self) -> Vec<u8> {
         let [method, path] = [&self.pseudo.method, &self.pseudo.path]
             .map(|part| self.pseudo.value(*part).unwrap_or(b"-"));
@@ -160,7 +158,6 @@ impl RequestFields {
     }
 
     /// Bytes of memory that its room has.
-    #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.builder.held_bytes() + self.pseudo.text.capacity()
     }

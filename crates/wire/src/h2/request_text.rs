@@ -37,7 +37,6 @@ pub struct RequestText<'t> {
 
 impl<'t> RequestText<'t> {
     /// Finds the parts of a head.
-    #[must_use]
     pub fn read(head: &'t [u8]) -> Self {
         let line_size = memchr(b'\n', head).map_or(head.len(), |end| end + 1);
         let (line, lines) = head.split_at(line_size);

@@ -47,7 +47,6 @@ pub struct ResponseFields {
 
 impl ResponseFields {
     /// A reader for one head.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

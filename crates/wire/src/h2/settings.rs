@@ -113,49 +113,41 @@ impl PeerSettings {
     }
 
     /// Bytes of the table that our encoder may fill.
-    #[must_use]
     pub fn table_bytes(&self) -> u32 {
         self.table_bytes
     }
 
     /// The window of a new stream; at most 2^31 - 1.
-    #[must_use]
     pub fn window_bytes(&self) -> u32 {
         self.window_bytes
     }
 
     /// Bytes of the largest frame behind its head; 2^14 to 2^24 - 1.
-    #[must_use]
     pub fn frame_bytes(&self) -> u32 {
         self.frame_bytes
     }
 
     /// Bytes of all fields of a head, each with 32 more.
-    #[must_use]
     pub fn head_bytes(&self) -> u32 {
         self.head_bytes
     }
 
     /// Streams that we may have open.
-    #[must_use]
     pub fn streams(&self) -> u32 {
         self.streams
     }
 
     /// Whether a server may push.
-    #[must_use]
     pub fn takes_push(&self) -> bool {
         self.takes_push
     }
 
     /// Whether it takes requests for other protocols (RFC 8441).
-    #[must_use]
     pub fn takes_protocols(&self) -> bool {
         self.takes_protocols
     }
 
     /// Whether dependencies have no meaning to it (RFC 9218, 2.1).
-    #[must_use]
     pub fn ignores_dependencies(&self) -> bool {
         self.ignores_dependencies
     }

@@ -17,7 +17,6 @@ pub struct OutputWindow(i64);
 
 impl OutputWindow {
     /// A window of so many bytes.
-    #[must_use]
     pub fn of(bytes: u32) -> Self {
         Self(bytes.into())
     }
@@ -57,7 +56,6 @@ pub struct InputWindow {
 
 impl InputWindow {
     /// A window of so many bytes.
-    #[must_use]
     pub fn of(bytes: u32) -> Self {
         Self { open: bytes, owed: 0 }
     }

@@ -31,7 +31,6 @@ pub fn write_data_head(stream: u32, length: u32, after: AfterFrame, out: &mut Ve
 
 /// Begins a head or trailers: a block of fields follows, then [`end_headers`]. Returns the place for that.
 #[inline]
-#[must_use]
 pub fn begin_headers(out: &mut Vec<u8>) -> usize {
     let begin = out.len();
     out.extend_from_slice(&[0; FRAME_HEAD_BYTES]);

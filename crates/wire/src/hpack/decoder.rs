@@ -32,7 +32,6 @@ impl Decoder {
     /// A decoder for a connection whose SETTINGS_HEADER_TABLE_SIZE we announce as this. Before the peer has read that,
     /// and without such a setting, it is [`HPACK_TABLE_BYTES`]: a smaller one counts as that, a larger one than
     /// [`HPACK_TABLE_BYTES_MAX`] as that.
-    #[must_use]
     pub fn new(table_bytes: usize) -> Self {
         let agreed = table_bytes.clamp(HPACK_TABLE_BYTES, HPACK_TABLE_BYTES_MAX);
         Self { table: Table::new(HPACK_TABLE_BYTES), agreed, plain: Vec::new() }
@@ -161,7 +160,6 @@ impl Decoder {
     }
 
     /// Bytes of memory that it holds beside its own.
-    #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.plain.capacity() + self.table.held_bytes()
     }

@@ -102,7 +102,6 @@ const USUAL: u32 = HPACK_TABLE_BYTES as u32;
 
 impl Encoder {
     /// An encoder for a new connection, which owns no memory yet.
-    #[must_use]
     pub const fn new() -> Self {
         Self { kept: None, block: BlockNumber::None, lowered: 0, due: None }
     }
@@ -211,7 +210,6 @@ impl Encoder {
     }
 
     /// Bytes of memory that it holds beside its own.
-    #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.kept.as_ref().map_or(0, |kept| size_of::<Kept>() + kept.table.held_bytes())
     }

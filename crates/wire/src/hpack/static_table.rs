@@ -89,7 +89,6 @@ pub(super) fn index_of_name(name: &[u8]) -> Option<u32> {
     }
 }
 
-/// The index of a field with this name and value.
 pub(super) fn index_of_field(name: &[u8], value: &[u8]) -> Option<u32> {
     let first = index_of_name(name)?;
     let same_name = (first..).map_while(|index| Some((index, field(index)?)));

@@ -157,7 +157,6 @@ pub enum RangeUse {
 /// Evaluates the preconditions in the order of RFC 9110 section 13.2.2.
 ///
 /// `validators` is None when there is no representation; `now` is in unix seconds.
-#[must_use]
 pub fn evaluate(
     method: SafeMethod,
     preconditions: &Preconditions<'_>,

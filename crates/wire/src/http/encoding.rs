@@ -93,7 +93,6 @@ impl Default for Available {
 /// [`Accepted`].
 ///
 /// Without the field, or if it is empty: identity. See [`Accepted::choose`] for the rest.
-#[must_use]
 pub fn choose(accept: Option<&[u8]>, available: Available) -> Option<Coding> {
     let mut accepted = Accepted::default();
     if let Some(line) = accept {

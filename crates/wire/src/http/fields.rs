@@ -56,7 +56,6 @@ impl FieldList {
     }
 
     /// An empty list with room for the head of a usual message, which then needs no other memory.
-    #[must_use]
     pub fn with_room() -> Self {
         let (text, slots) = (Vec::with_capacity(USUAL_TEXT), Vec::with_capacity(USUAL_FIELDS + 1));
         Self { text, slots, ..Self::new() }

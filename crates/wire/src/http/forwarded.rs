@@ -59,14 +59,12 @@ const FIRST: Initials = Initials::of(b"forwarded").and(Initials::of(b"x"));
 
 /// Whether some of these fields may be there: one comparison, which excludes them for most requests.
 #[inline(always)]
-#[must_use]
 pub fn may_be_in(fields: &Fields<'_, '_>) -> bool {
     fields.may_begin_with(FIRST)
 }
 
 /// Whether a field tells of a client. Programs behind this server may take an underscore for a hyphen (RFC 3875,
 /// 4.1.18), so both count.
-#[must_use]
 pub fn is_one(name: &str) -> bool {
     const PREFIX: &[u8] = b"x-forwarded-";
     let same = |known: &[u8], bytes: &[u8]| {
@@ -84,7 +82,6 @@ pub fn is_one(name: &str) -> bool {
 
 /// Whether what a field means depends on who has sent the request: one that tells of a client, or the name that a proxy
 /// has given to the request.
-#[must_use]
 pub fn concerns_proxies(name: &str) -> bool {
     is_one(name) || name.eq_ignore_ascii_case("x-request-id")
 }

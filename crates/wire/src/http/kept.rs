@@ -71,7 +71,6 @@ impl Span {
 
 impl KeptHead {
     /// The copy of a parsed head, without the bytes around it.
-    #[must_use]
     pub fn of(request: &RequestHead<'_, '_>) -> Self {
         let (input, slots, initials) = request.fields.places();
         let end = slots.last().map_or(0, |last| usize::from(last.begin));

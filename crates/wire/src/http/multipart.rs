@@ -130,7 +130,6 @@ enum Source {
 
 impl MultipartDecoder {
     /// Begins a form.
-    #[must_use]
     pub fn new(boundary: &Boundary) -> Self {
         let delimiter = [b"\r\n--", boundary.as_bytes()].concat();
         Self {

@@ -107,7 +107,6 @@ impl Eq for RangeList {}
 /// together they never request more than `size` bytes. Ranges that begin at or after the end are
 /// dropped; if none is left, the answer is 416. Section 14.1.2 makes a suffix of an empty representation
 /// satisfiable, but `Content-Range` cannot express it, so the whole is sent.
-#[must_use]
 pub fn evaluate(field: &[u8], size: u64) -> Ranges {
     let Some(set) = byte_range_set(field) else { return Ranges::Whole };
     let mut list = RangeList::EMPTY;
@@ -239,7 +238,6 @@ pub struct Multipart {
 impl Multipart {
     /// `unique` becomes the boundary. It must be unpredictable: a client that knows it in advance could put
     /// it into the content.
-    #[must_use]
     pub fn new(unique: u128) -> Self {
         let mut boundary = [0; BOUNDARY_LENGTH];
         for (place, byte) in boundary.chunks_exact_mut(2).zip(unique.to_be_bytes()) {

@@ -103,7 +103,6 @@ impl PathError {
 ///
 /// For the absolute form (RFC 9112 section 3.2.2) with `http` or `https`, scheme and authority are
 /// skipped. The path is then empty for `http://host`, which [`resolve`] treats as `/`.
-#[must_use]
 #[inline]
 pub fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
     let target = if target.first() == Some(&b'/') { target } else { without_authority(target) };
@@ -273,6 +272,19 @@ pub fn encode_path(path: &str, out: &mut Vec<u8>) {
     }
 }
 
+/// Adds a text; everything except letters, digits and `kept` is percent-encoded (RFC 3986 section 2.1).
+pub fn percent_encode(text: &str, kept: &[u8], out: &mut String) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || kept.contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let digits =
+                [hex_high(byte), hex_low(byte)].map(|digit| char::from(digit.to_ascii_uppercase()));
+            out.extend(['%', digits[0], digits[1]]);
+        }
+    }
+}
+
 const fn goes_out_raw(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&')
@@ -285,7 +297,6 @@ const fn goes_out_raw(byte: u8) -> bool {
 /// Pairs are separated by `&`, name and value by the first `=`. A pair without `=` has an empty value;
 /// empty pairs are skipped. `+` is a blank. A `%` without two hexadecimal digits is kept, as in
 /// browsers. The result is bytes, because a query may contain any.
-#[must_use]
 pub const fn query_pairs(query: &[u8], maximum: usize) -> QueryPairs<'_> {
     QueryPairs { rest: query, remaining: maximum }
 }

@@ -54,14 +54,12 @@ pub struct TraceParent {
 
 impl TraceParent {
     /// A trace that begins here.
-    #[must_use]
     pub fn begun(trace: TraceId, span: SpanId, sampling: TraceSampling) -> Self {
         Self { trace, span, flags: u8::from(sampling == TraceSampling::Sampled) }
     }
 
     /// The parent in the fields of a request; `None` if they say nothing, or nothing valid, which then counts as
     /// nothing.
-    #[must_use]
     #[inline]
     pub fn of(fields: &Fields<'_, '_>) -> Option<Self> {
         let first = fields.first(TRACE_PARENT)?;
@@ -70,7 +68,6 @@ impl TraceParent {
     }
 
     /// Reads a value (W3C Trace Context, 3.2). A version that is newer than ours may add something at the end.
-    #[must_use]
     pub fn parse(value: &[u8]) -> Option<Self> {
         let (known, more) = value.split_at_checked(SIZE)?;
         if HYPHENS.iter().any(|place| known[*place] != b'-') {

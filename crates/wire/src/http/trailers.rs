@@ -59,7 +59,6 @@ const NO_TRAILERS: [&str; 43] = [
 
 /// Whether a field may stand behind content. Programs that get fields as variables take `_` for `-`, so both are the
 /// same here.
-#[must_use]
 pub fn is_trailer(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
     NO_TRAILERS.binary_search(&name.as_str()).is_err() && !name.starts_with("x-forwarded-")

@@ -13,9 +13,10 @@ pub const HTTP_PORT: u16 = 80;
 pub const HTTPS_PORT: u16 = 443;
 
 /// The schemes of HTTP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheme {
     /// `http://`.
+    #[default]
     Http,
     /// `https://`.
     Https,
@@ -32,7 +33,6 @@ impl Scheme {
 }
 
 /// Removes the scheme, which is case-insensitive (RFC 3986 section 3.1).
-#[must_use]
 pub fn scheme(url: &[u8]) -> Option<(Scheme, &[u8])> {
     for (text, scheme) in [(b"http://".as_slice(), Scheme::Http), (b"https://", Scheme::Https)] {
         if let Some((front, rest)) = url.split_at_checked(text.len())
@@ -45,7 +45,6 @@ pub fn scheme(url: &[u8]) -> Option<(Scheme, &[u8])> {
 }
 
 /// Splits the text after the scheme into the authority and the rest: path, query and fragment.
-#[must_use]
 pub fn split_authority(rest: &[u8]) -> (&[u8], &[u8]) {
     rest.split_at(memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len()))
 }
@@ -59,7 +58,6 @@ pub fn split_authority(rest: &[u8]) -> (&[u8], &[u8]) {
 /// assert!(is_same_authority(Scheme::Https, b"Example.org:443", b"example.org"));
 /// assert!(!is_same_authority(Scheme::Http, b"example.org:443", b"example.org"));
 /// ```
-#[must_use]
 pub fn is_same_authority(scheme: Scheme, one: &[u8], other: &[u8]) -> bool {
     one.eq_ignore_ascii_case(other)
         || without_default_port(scheme, one)
@@ -67,7 +65,6 @@ pub fn is_same_authority(scheme: Scheme, one: &[u8], other: &[u8]) -> bool {
 }
 
 /// An authority without the port that its scheme has anyway.
-#[must_use]
 pub fn without_default_port(scheme: Scheme, authority: &[u8]) -> &[u8] {
     let port: &[u8] = match scheme {
         Scheme::Http => b":80",
@@ -88,7 +85,6 @@ pub struct Origin<'t> {
 
 impl<'t> Origin<'t> {
     /// Reads `http://HOST:PORT` or `https://HOST:PORT`; `None` for anything else, such as `null`.
-    #[must_use]
     pub fn parse(text: &'t [u8]) -> Option<Self> {
         let (scheme, rest) = scheme(text)?;
         let (authority, behind) = split_authority(rest);

@@ -4,7 +4,6 @@
 
 /// The content of a text that [`check`](super::check) has accepted and that begins with a quotation mark. An escaped
 /// surrogate without its partner becomes U+FFFD, because no UTF-8 stands for it (RFC 8259 section 8.2).
-#[must_use]
 pub fn string(text: &str) -> String {
     let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default();
     let mut content = String::with_capacity(inner.len());

@@ -10,20 +10,17 @@ const FIRST_LINE: &[u8] = b"NATS/1.0";
 
 impl<'i> NatsHeaders<'i> {
     /// The fields in these bytes; empty for a message that has none.
-    #[must_use]
     pub fn new(bytes: &'i [u8]) -> Self {
         Self(bytes)
     }
 
     /// The status in the first line, such as 503 if nobody answers a request.
-    #[must_use]
     pub fn status(&self) -> Option<u16> {
         let text = self.lines().next()?.strip_prefix(FIRST_LINE)?.trim_ascii();
         str::from_utf8(text.get(..3)?).ok()?.parse().ok()
     }
 
     /// The value of a field, without blanks around it. Names are compared in any case.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&'i str> {
         let value = self.lines().skip(1).find_map(|line| {
             let (found, value) = line.split_at(line.iter().position(|byte| *byte == b':')?);
@@ -33,7 +30,6 @@ impl<'i> NatsHeaders<'i> {
     }
 
     /// The value of a field that is a number.
-    #[must_use]
     pub fn number(&self, name: &str) -> Option<u64> {
         self.get(name)?.parse().ok()
     }

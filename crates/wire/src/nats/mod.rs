@@ -9,49 +9,32 @@ mod headers;
 mod line;
 mod server;
 
-use std::fmt;
-
 pub use client::{NatsClientSaid, NatsPublication};
 pub use headers::{NatsHeaders, put_first_line, put_header};
 pub use server::{NatsMessage, NatsServerSaid};
 
 /// Why input is not of this protocol. The other side is at fault, and the connection cannot go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NatsProblem {
     /// A control line is longer than [`NATS_LINE_SIZE`](crate::limits::NATS_LINE_SIZE).
+    #[error("a control line is too long")]
     LineTooLong,
     /// A control line begins with no known word.
+    #[error("a control line begins with no known word")]
     UnknownOperation,
     /// A control line lacks something, or has too much.
+    #[error("a control line has other arguments than its operation needs")]
     Arguments,
     /// A size is no number, or the header fields are longer than the whole.
+    #[error("the size of a message is not valid")]
     Size,
     /// A message is longer than was agreed.
+    #[error("a message is larger than was agreed")]
     TooLarge,
     /// A message does not end where its size says.
+    #[error("a message does not end where its size says")]
     Frame,
     /// A subject, or an error, is not UTF-8.
+    #[error("a subject is not UTF-8")]
     NotUtf8,
-}
-
-impl NatsProblem {
-    /// The text for logs.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::LineTooLong => "a control line is too long",
-            Self::UnknownOperation => "a control line begins with no known word",
-            Self::Arguments => "a control line has other arguments than its operation needs",
-            Self::Size => "the size of a message is not valid",
-            Self::TooLarge => "a message is larger than was agreed",
-            Self::Frame => "a message does not end where its size says",
-            Self::NotUtf8 => "a subject is not UTF-8",
-        }
-    }
-}
-
-impl fmt::Display for NatsProblem {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.as_str())
-    }
 }

@@ -30,7 +30,6 @@ impl Default for CommandLimits {
 
 impl CommandLimits {
     /// For a client that has not authenticated yet.
-    #[must_use]
     pub fn of_strangers() -> Self {
         Self {
             arguments: crate::limits::RESP_ARGUMENTS_OF_STRANGERS,

@@ -27,13 +27,11 @@ impl CloseCode {
     pub const TRY_AGAIN_LATER: Self = Self(1013);
 
     /// A code that an application defines: 3000 to 4999 (RFC 6455 section 7.4.2). `None` for others.
-    #[must_use]
     pub const fn of_application(code: u16) -> Option<Self> {
         if matches!(code, 3000..=4999) { Some(Self(code)) } else { None }
     }
 
     /// A code received from a peer. `None`: it must not be sent, or is not defined.
-    #[must_use]
     pub const fn received(code: u16) -> Option<Self> {
         // 1004 has no meaning; 1005, 1006 and 1015 only describe what was not sent.
         if matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {

@@ -38,7 +38,6 @@ thread_local! {
 }
 
 /// The value of `Sec-WebSocket-Extensions` that answers the first acceptable offer; `None` if the client offers none.
-#[must_use]
 pub fn answer_to<'f>(fields: impl Iterator<Item = &'f [u8]>) -> Option<&'static str> {
     let mut offers = fields.flat_map(|field| field.split(|byte| *byte == b','));
     offers.find_map(|offer| answer(str::from_utf8(offer).ok()?))

@@ -62,14 +62,12 @@ fn is_key(key: &[u8]) -> bool {
 
 /// A key for a server that is asked on behalf of a client without one, from what only this request is called. It keeps
 /// nothing secret: it shows that the server speaks WebSocket, and no answer to another request is one to this.
-#[must_use]
 pub fn key_of(request: &[u8]) -> String {
     let hash = Sha1::new().chain_update(request).finalize();
     STANDARD.encode(hash.get(..KEY_BYTES).unwrap_or_default())
 }
 
 /// The value of `Sec-WebSocket-Accept` for a key.
-#[must_use]
 pub fn accept_token(key: &[u8]) -> [u8; 28] {
     let hash = Sha1::new().chain_update(key).chain_update(ACCEPT_SUFFIX).finalize();
     let mut token = [0; 28];

@@ -183,7 +183,6 @@ impl Partial {
 
 impl MessageReader {
     /// A reader for a peer with this agreement.
-    #[must_use]
     pub fn new(extension: Extension) -> Self {
         Self { partial: None, extension }
     }

@@ -13,13 +13,13 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::arguments::Arguments;
-use crate::bench::contender::{FLOOR_KEPT, SERVE};
+use crate::bench::contender::{Contender, FLOOR_KEPT, SERVE};
 use crate::bench::host::Cores;
 use crate::bench::report::{self, Comparison};
 use crate::bench::running::Running;
 use crate::bench::site::Site;
 use crate::bench::workload::choose_among;
-use crate::bench::{ROUNDS, SECONDS, host};
+use crate::bench::{ROUNDS, SECONDS, host, keep, start_each};
 use crate::failure::Failure;
 
 use scenario::{SCENARIOS, Scenario};
@@ -33,9 +33,8 @@ const NOTE: &str = "us/req: processor time of the whole generator, as the kernel
 
 /// A generator and the server it loads.
 struct Pair {
-    name: &'static str,
     words: Vec<String>,
-    server: Running,
+    _server: Running,
 }
 
 /// Runs the verb.
@@ -86,39 +85,18 @@ fn compare(
     cores: &Cores,
 ) -> Comparison {
     let mut outcome = Comparison::new(&scenario.workload);
-    let mut pairs = Vec::new();
-    for contender in scenario.workload.contenders {
-        let name = contender.name;
+    let contenders = scenario.workload.contenders.iter();
+    let mut pairs = start_each(contenders, &mut outcome, |&Contender { name, start, .. }| {
         if let Some(reason) = program::missing(name, scenario.workload.load) {
-            outcome.skip(name, format!("SKIPPED: {reason}"));
-            continue;
+            return Err(Failure::Work(format!("SKIPPED: {reason}")));
         }
-        let pair =
-            trial::start_server(name, contender.start, scenario, site, cores).and_then(|server| {
-                let words = program::words(name, scenario, server.address, duration, site)?;
-                Ok(Pair { name, words, server })
-            });
-        match pair {
-            Ok(pair) => {
-                outcome.note_command(name, &trial::shown(&pair.words, pair.server.address));
-                pairs.push(pair);
-            }
-            Err(failure) => outcome.skip(name, failure.to_string()),
-        }
-    }
+        let server = trial::start_server(name, start, scenario, site, cores)?;
+        let words = program::words(name, scenario, server.address, duration, site)?;
+        Ok((trial::shown(&words, server.address), Pair { words, _server: server }))
+    });
     for _ in 0..rounds {
-        pairs.retain(|Pair { name, words, .. }| {
-            match trial::measure(name, words, scenario.task, cores) {
-                Ok(sample) => {
-                    outcome.add(name, sample);
-                    true
-                }
-                // A generator that fails is reported, and the others continue.
-                Err(failure) => {
-                    outcome.skip(name, failure.to_string());
-                    false
-                }
-            }
+        keep(&mut pairs, &mut outcome, |contender, Pair { words, .. }| {
+            trial::measure(contender.name, words, scenario.task, cores).map(Some)
         });
     }
     outcome

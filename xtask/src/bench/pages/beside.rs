@@ -17,7 +17,6 @@ use crate::bench::pages::Conditions;
 use crate::bench::pages::collision;
 use crate::bench::pages::scenario::{BESIDE_PER_SECOND, Harm, HarmBody};
 use crate::bench::report::Comparison;
-use crate::bench::running::Running;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::workload::{Load, Workload};
 use crate::client::{self, RECEIVE_BYTES};
@@ -30,16 +29,7 @@ pub(crate) fn compare(
     conditions: &Conditions,
 ) -> Comparison {
     let mut outcome = Comparison::new(workload);
-    let mut running: Vec<(Contender, Running)> = Vec::new();
-    for contender in workload.contenders {
-        match conditions.start(contender, workload.path) {
-            Ok(server) => {
-                outcome.note_command(contender.name, &server.command);
-                running.push((*contender, server));
-            }
-            Err(failure) => outcome.skip(contender.name, failure.to_string()),
-        }
-    }
+    let mut running = conditions.start_all(workload, &mut outcome);
     for _ in 0..conditions.rounds {
         keep(&mut running, &mut outcome, |contender, server| {
             measure(contender, server.address, (workload, harm), conditions).map(Some)

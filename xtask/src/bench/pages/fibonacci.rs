@@ -13,6 +13,7 @@ use crate::bench::report::Comparison;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::site::Site;
 use crate::bench::workload::Workload;
+use crate::bench::{keep, start_each};
 use crate::failure::Failure;
 use crate::{process, workspace};
 
@@ -56,28 +57,12 @@ pub(crate) fn compare(
     conditions: &Conditions,
 ) -> Comparison {
     let mut outcome = Comparison::new(workload);
-    let mut programs = Vec::new();
-    for contender in workload.contenders {
-        let name = contender.name;
-        match words(name, times, conditions.site) {
-            Ok(words) => {
-                outcome.note_command(name, &words.join(" "));
-                programs.push((name, words));
-            }
-            Err(failure) => outcome.skip(name, failure.to_string()),
-        }
-    }
+    let mut programs = start_each(workload.contenders.iter(), &mut outcome, |contender| {
+        let words = words(contender.name, times, conditions.site)?;
+        Ok((words.join(" "), words))
+    });
     for _ in 0..conditions.rounds {
-        programs.retain(|(name, words)| match measure(words, times, conditions) {
-            Ok(sample) => {
-                outcome.add(name, sample);
-                true
-            }
-            Err(failure) => {
-                outcome.skip(name, failure.to_string());
-                false
-            }
-        });
+        keep(&mut programs, &mut outcome, |_, words| measure(words, times, conditions).map(Some));
     }
     outcome
 }

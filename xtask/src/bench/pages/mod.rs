@@ -23,8 +23,8 @@ use crate::bench::host::Cores;
 use crate::bench::report::{self, Comparison};
 use crate::bench::running::Running;
 use crate::bench::site::Site;
-use crate::bench::workload::choose_among;
-use crate::bench::{ROUNDS, SECONDS, host};
+use crate::bench::workload::{Workload, choose_among};
+use crate::bench::{ROUNDS, SECONDS, host, start_each};
 use crate::client;
 use crate::failure::Failure;
 use crate::server;
@@ -54,6 +54,18 @@ impl Conditions<'_> {
         let request = client::request(address, &folder::path_at(contender.start, path));
         let name = contender.name;
         Running::launch(name, address, request.as_bytes(), &words, self.site, self.cores)
+    }
+
+    /// Starts all servers that can be started; the others are reported.
+    fn start_all(
+        &self,
+        workload: &Workload,
+        outcome: &mut Comparison,
+    ) -> Vec<(Contender, Running)> {
+        start_each(workload.contenders.iter(), outcome, |contender| {
+            let server = self.start(contender, workload.path)?;
+            Ok((server.command.clone(), server))
+        })
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::bench::contender::{Contender, OURS, Start};
 use crate::bench::sample::Metric;
-use crate::bench::target::{Against, Bound, Target};
+use crate::bench::target::{Against, Target};
 use crate::bench::workload::{Load, Runs, Workload};
 
 /// nginx with its Lua module.
@@ -111,19 +111,11 @@ const HELLO_FIELD: &[Contender] =
 const BESIDE_FIELD: &[Contender] = &[contender(UNDISTURBED, Start::Serve), OURS_SERVES];
 
 const fn cpu_against(name: &'static str, most: f64) -> Target {
-    Target {
-        metric: Metric::CpuMicros,
-        against: Against::Contender(name),
-        bound: Bound::AtMost(most),
-    }
+    Target::at_most(Metric::CpuMicros, Against::Contender(name), most)
 }
 
 const fn seconds_against(name: &'static str, most: f64) -> Target {
-    Target {
-        metric: Metric::CpuSeconds,
-        against: Against::Contender(name),
-        bound: Bound::AtMost(most),
-    }
+    Target::at_most(Metric::CpuSeconds, Against::Contender(name), most)
 }
 
 const PAGE_TARGETS: &[Target] = &[cpu_against(NGINX_LUA, 0.9)];
@@ -151,6 +143,9 @@ const fn page(name: &'static str, title: &'static str, load: Load) -> Scenario {
     }
 }
 
+const WAITING_TARGETS: &[Target] =
+    &[Target::at_most(Metric::WaitingBytes, Against::Itself, 3072.0)];
+
 const fn waiting(
     name: &'static str,
     title: &'static str,
@@ -168,14 +163,18 @@ const fn waiting(
             runs: Runs::Always,
             contenders,
             main_metric: Metric::WaitingBytes,
-            targets: &[Target {
-                metric: Metric::WaitingBytes,
-                against: Against::Itself,
-                bound: Bound::AtMost(3072.0),
-            }],
+            targets: WAITING_TARGETS,
         },
     }
 }
+
+const BESIDE_TARGETS: &[Target] = &[
+    Target::at_most(Metric::LatencyP99, Against::Itself, 10_000.0),
+    Target::at_most(Metric::Errors, Against::Itself, 0.0),
+    // A rate that was not kept, or a harmful page that was never requested, shows here.
+    Target::at_least(Metric::Rate, Against::Itself, 990.0),
+    Target::at_least(Metric::AskedBeside, Against::Itself, 1.0),
+];
 
 /// The hello page 1,000 times per second, while one client requests another page repeatedly.
 const fn beside(
@@ -194,29 +193,7 @@ const fn beside(
             runs: Runs::Always,
             contenders: BESIDE_FIELD,
             main_metric: Metric::LatencyP99,
-            targets: &[
-                Target {
-                    metric: Metric::LatencyP99,
-                    against: Against::Itself,
-                    bound: Bound::AtMost(10_000.0),
-                },
-                Target {
-                    metric: Metric::Errors,
-                    against: Against::Itself,
-                    bound: Bound::AtMost(0.0),
-                },
-                // A rate that was not kept, or a harmful page that was never requested, shows here.
-                Target {
-                    metric: Metric::Rate,
-                    against: Against::Itself,
-                    bound: Bound::AtLeast(990.0),
-                },
-                Target {
-                    metric: Metric::AskedBeside,
-                    against: Against::Itself,
-                    bound: Bound::AtLeast(1.0),
-                },
-            ],
+            targets: BESIDE_TARGETS,
         },
     }
 }

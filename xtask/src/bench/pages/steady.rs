@@ -30,7 +30,7 @@ pub(crate) fn compare(
         outcome.skip_all(&format!("SKIPPED: {reason}"));
         return outcome;
     }
-    let mut running = start_all(workload, conditions, &mut outcome);
+    let mut running = conditions.start_all(workload, &mut outcome);
     agree(&mut running, workload, fields, &mut outcome);
     let shown = load_shown(workload, fields, conditions);
     outcome.note_load(&shown.unwrap_or_else(|failure| failure.to_string()));
@@ -47,25 +47,6 @@ pub(crate) fn compare(
         });
     }
     outcome
-}
-
-/// Starts all servers that can be started; the others are reported.
-fn start_all(
-    workload: &'static Workload,
-    conditions: &Conditions,
-    outcome: &mut Comparison,
-) -> Vec<(Contender, Running)> {
-    let mut running = Vec::new();
-    for contender in workload.contenders {
-        match conditions.start(contender, workload.path) {
-            Ok(server) => {
-                outcome.note_command(contender.name, &server.command);
-                running.push((*contender, server));
-            }
-            Err(failure) => outcome.skip(contender.name, failure.to_string()),
-        }
-    }
-    running
 }
 
 /// Ends the servers that answer another text than the first one.

@@ -21,7 +21,7 @@ use crate::bench::running::Running;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::site::Site;
 use crate::bench::workload::choose_among;
-use crate::bench::{ROUNDS, SECONDS, keep};
+use crate::bench::{ROUNDS, SECONDS, keep, start_each};
 use crate::failure::Failure;
 
 use scenario::{SCENARIOS, Scenario, Task};
@@ -87,17 +87,14 @@ fn compare(scenario: &'static Scenario, conditions: &Conditions<'_>) -> Comparis
         }
         return outcome;
     }
-    let mut running: Vec<(Contender, Running)> = Vec::new();
-    for contender in scenario.workload.contenders {
-        match prepared(contender, scenario.task, conditions) {
-            Ok((server, load)) => {
-                outcome.note_command(contender.name, &server.command);
-                outcome.note_load(&load);
-                running.push((*contender, server));
-            }
-            Err(failure) => outcome.skip(contender.name, failure.to_string()),
-        }
-    }
+    let mut last_load = String::new();
+    let contenders = scenario.workload.contenders.iter();
+    let mut running = start_each(contenders, &mut outcome, |contender| {
+        let (server, load) = prepared(contender, scenario.task, conditions)?;
+        last_load = load;
+        Ok((server.command.clone(), server))
+    });
+    outcome.note_load(&last_load);
     let is_fresh = matches!(scenario.task, Task::Idle { .. });
     let rounds = if is_fresh { conditions.rounds.min(FRESH_ROUNDS) } else { conditions.rounds };
     let mut random = fastrand::Rng::with_seed(rounds);

@@ -75,14 +75,10 @@ const RANDOM: &[Target] = &[
     at_most(Against::Above("floor"), Metric::CpuMicros, 0.9),
     CHEAPER_THAN_REDIS,
     CHEAPER_THAN_MEMCACHED,
-    Target { metric: Metric::Rate, against: Against::Itself, bound: Bound::AtLeast(100_000.0) },
+    Target::at_least(Metric::Rate, Against::Itself, 100_000.0),
 ];
 const DEEP: &[Target] = &[CHEAPER_THAN_REDIS];
-const DURABLE: &[Target] = &[Target {
-    metric: Metric::Rate,
-    against: Against::Contender("redis"),
-    bound: Bound::AtLeast(1.0),
-}];
+const DURABLE: &[Target] = &[Target::at_least(Metric::Rate, Against::Contender("redis"), 1.0)];
 const SMALL: &[Target] = &[
     at_most(Against::Itself, Metric::ResidentBytes, 256.0),
     at_most(Against::Contender("redis"), Metric::ResidentBytes, 0.1),

@@ -2,11 +2,11 @@
 //!
 //! Owns the choice of their transport, and what follows when a handshake is over or has failed.
 
-use runtime::service::{Beginning, Context};
+use runtime::service::Beginning;
 use runtime::transport::Transport;
 
 use super::{Phase, Subscriber, Subscribers};
-use crate::client::NoThreadMessage;
+use crate::client::Context;
 use crate::tally::HandshakeFault;
 
 impl Subscribers {
@@ -27,7 +27,7 @@ impl Subscribers {
     pub(super) fn take_agreement(
         &mut self,
         subscriber: &mut Subscriber,
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) {
         if let Some(agreed) = context.agreed() {
             let took_ns = context.now.monotonic_ns.saturating_sub(subscriber.since_ns);

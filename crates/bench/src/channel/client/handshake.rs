@@ -2,12 +2,12 @@
 //!
 //! Owns its requests and what the answer must be.
 
-use runtime::service::{Context, Next, Progress};
+use runtime::service::{Next, Progress};
 use wire::websocket::accept_token;
 
 use super::{Phase, Subscriber, Subscribers, Wording};
 use crate::channel::objects;
-use crate::client::NoThreadMessage;
+use crate::client::Context;
 use crate::plan::LoadPlan;
 
 /// The key of every handshake. It need not be fresh (RFC 6455 section 10.3 is about caches).
@@ -70,11 +70,7 @@ impl Requests {
 
 impl Subscribers {
     /// Asks for a WebSocket.
-    pub(super) fn ask(
-        &mut self,
-        subscriber: &mut Subscriber,
-        context: &mut Context<'_, NoThreadMessage>,
-    ) {
+    pub(super) fn ask(&mut self, subscriber: &mut Subscriber, context: &mut Context<'_>) {
         subscriber.phase = Phase::Asking;
         let peer = self.share.way(subscriber.number).peer;
         let Some(requests) = self.requests.get(peer) else { return };
@@ -87,7 +83,7 @@ impl Subscribers {
         &mut self,
         subscriber: &mut Subscriber,
         input: &[u8],
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) -> Progress {
         let Some(end) = input.windows(4).position(|end| end == b"\r\n\r\n") else {
             let next = if input.len() > HEAD_BYTES { Next::Abort } else { Next::Read };

@@ -3,11 +3,11 @@
 //! Owns whose connection is closed, and when. Those that publish stay, because messages that were on their way when a
 //! connection is cut may or may not be published.
 
-use runtime::service::{SchedulerCommand, ServiceContext};
+use runtime::service::SchedulerCommand;
 
 use super::Subscribers;
 use super::seats::{Absence, Presence};
-use crate::client::NoThreadMessage;
+use crate::client::ServiceContext;
 
 /// The next act of a thread about it.
 #[derive(Debug)]
@@ -30,10 +30,7 @@ impl Leaving {
 
 impl Subscribers {
     /// Closes the connections that are due to be closed. The result is when the next one is.
-    pub(super) fn leave(
-        &mut self,
-        context: &mut ServiceContext<'_, NoThreadMessage>,
-    ) -> Option<u64> {
+    pub(super) fn leave(&mut self, context: &mut ServiceContext<'_>) -> Option<u64> {
         let now_ns = context.now.monotonic_ns;
         if self.leaving.storm.is_some() && self.orders.signs.storms() {
             self.cut(context);
@@ -56,7 +53,7 @@ impl Subscribers {
     }
 
     /// Cuts the connections of the storm.
-    fn cut(&mut self, context: &mut ServiceContext<'_, NoThreadMessage>) {
+    fn cut(&mut self, context: &mut ServiceContext<'_>) {
         let Some(wanted) = self.leaving.storm.take() else { return };
         let since_ns = context.now.monotonic_ns;
         let mut cut = 0;
@@ -78,7 +75,7 @@ impl Subscribers {
     }
 
     /// A subscriber leaves, and another one comes.
-    fn replace(&mut self, number: u32, context: &mut ServiceContext<'_, NoThreadMessage>) {
+    fn replace(&mut self, number: u32, context: &mut ServiceContext<'_>) {
         if self.publishers.has(number) {
             return;
         }

@@ -2,7 +2,7 @@
 //!
 //! Owns when one counts as subscribed, and that every message is checked.
 
-use runtime::service::{Context, Next, Progress};
+use runtime::service::{Next, Progress};
 use wire::websocket::{MessageLimits, Opcode, PeerRole, ReadStep, write_masked};
 
 use super::seats::{Absence, Presence};
@@ -13,7 +13,7 @@ use crate::channel::objects::Heard;
 use crate::channel::pairs::AddressPair;
 use crate::channel::record::{Excuse, Receipt};
 use crate::channel::tally::Delivery;
-use crate::client::NoThreadMessage;
+use crate::client::Context;
 
 /// The limits of what a server may send; the user chose the server.
 const LIMITS: MessageLimits =
@@ -25,7 +25,7 @@ impl Subscribers {
         &mut self,
         subscriber: &mut Subscriber,
         input: &[u8],
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) -> Progress {
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut consumed = 0;
@@ -62,7 +62,7 @@ impl Subscribers {
         &mut self,
         subscriber: &mut Subscriber,
         bytes: &[u8],
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) -> Next {
         match Heard::read(bytes) {
             Heard::Subscribed { channel, since, recovered } => {
@@ -94,11 +94,7 @@ impl Subscribers {
     }
 
     /// A subscriber is subscribed.
-    pub(super) fn confirm(
-        &mut self,
-        subscriber: &mut Subscriber,
-        context: &mut Context<'_, NoThreadMessage>,
-    ) {
+    pub(super) fn confirm(&mut self, subscriber: &mut Subscriber, context: &mut Context<'_>) {
         subscriber.phase = Phase::Subscribed;
         context.clear_deadline();
         let seat = self.seats.seat(subscriber.number);
@@ -126,12 +122,7 @@ impl Subscribers {
     }
 
     /// A message.
-    fn take(
-        &mut self,
-        subscriber: &Subscriber,
-        text: &[u8],
-        context: &Context<'_, NoThreadMessage>,
-    ) {
+    fn take(&mut self, subscriber: &Subscriber, text: &[u8], context: &Context<'_>) {
         let Some(Stamped { due_ns, run, name }) = Stamped::read(text) else { return };
         let plan = &self.orders.plan;
         let addresses = plan.plan.peers.len().max(1);

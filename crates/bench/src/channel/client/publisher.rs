@@ -2,12 +2,10 @@
 //!
 //! Owns when a message is due and who publishes it.
 
-use runtime::service::Context;
-
 use super::{Subscriber, Subscribers, Wording};
 use crate::channel::message::{MessageName, Stamped};
 use crate::channel::{ChannelPace, ChannelPlan, objects};
-use crate::client::NoThreadMessage;
+use crate::client::Context;
 
 /// A subscriber that publishes.
 #[derive(Debug)]
@@ -72,11 +70,7 @@ impl Publishers {
 
 impl Subscribers {
     /// Publishes the messages of this subscriber that are due.
-    pub(super) fn publish(
-        &mut self,
-        subscriber: &Subscriber,
-        context: &mut Context<'_, NoThreadMessage>,
-    ) {
+    pub(super) fn publish(&mut self, subscriber: &Subscriber, context: &mut Context<'_>) {
         let each = self.publishers.each.iter();
         let Some(at) = each.clone().position(|publisher| publisher.seat == subscriber.number)
         else {
@@ -112,7 +106,7 @@ impl Subscribers {
         at: usize,
         due_ns: u64,
         subscriber: &Subscriber,
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) -> bool {
         let plan = &self.orders.plan;
         if self.publishers.sent() >= plan.messages {

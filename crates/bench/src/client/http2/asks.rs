@@ -2,13 +2,12 @@
 //!
 //! Owns when they are said. Never reads a frame.
 
-use runtime::service::Context;
 use wire::h2::{PREFACE, SettingId, WINDOW_BYTES_AT_FIRST, write_settings, write_window_update};
 
 use crate::client::connection::LoadConnection;
 use crate::client::pending::Pending;
 use crate::client::streams::StreamRequest;
-use crate::client::{LoadClient, NoThreadMessage};
+use crate::client::{Context, LoadClient};
 use crate::limits::STREAM_WINDOW_BYTES;
 use crate::plan::LoadProtocol;
 use crate::tally::FailureKind;
@@ -23,7 +22,7 @@ impl LoadClient {
     pub(in crate::client) fn begin_streams(
         &mut self,
         connection: &mut LoadConnection,
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) {
         connection.begin_streams(context.now.monotonic_ns);
         let out = context.output.buffer();
@@ -41,7 +40,7 @@ impl LoadClient {
         &mut self,
         connection: &mut LoadConnection,
         pending: Pending,
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) {
         let Some(streams) = connection.streams() else { return };
         let target = pending.target as usize;
@@ -66,7 +65,7 @@ impl LoadClient {
     pub(in crate::client) fn send_content(
         &mut self,
         connection: &mut LoadConnection,
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) {
         let Some(streams) = connection.streams() else { return };
         if !streams.send_content(context) {
@@ -84,7 +83,7 @@ impl LoadClient {
     pub(in crate::client) fn expire_streams(
         &mut self,
         connection: &mut LoadConnection,
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) -> bool {
         let now_ns = context.now.monotonic_ns;
         let timeout_ns = u64::try_from(self.work.plan.timeout.as_nanos()).unwrap_or(u64::MAX);

@@ -3,7 +3,7 @@
 //! Owns the order of frames, and the words for what a server does wrong on its connection, which then ends with all its
 //! requests. What frames mean for a request is in `answers`.
 
-use runtime::service::{Context, Next, Progress};
+use runtime::service::{Next, Progress};
 use wire::h2::{
     ErrorCode, FRAME_BYTES_AT_FIRST, H2Frame, SettingsReader, read_frame, write_ping_ack,
     write_settings_ack,
@@ -12,7 +12,7 @@ use wire::h2::{
 use super::Reading;
 use crate::client::connection::{LoadConnection, Phase};
 use crate::client::streams::{Block, Broken};
-use crate::client::{LoadClient, NoThreadMessage};
+use crate::client::{Context, LoadClient};
 use crate::limits::RESPONSE_BLOCK_BYTES;
 use crate::tally::FailureKind;
 
@@ -25,7 +25,7 @@ impl LoadClient {
         &mut self,
         connection: &mut LoadConnection,
         input: &[u8],
-        context: &mut Context<'_, NoThreadMessage>,
+        context: &mut Context<'_>,
     ) -> Progress {
         let whole = |next| Progress { consumed: input.len(), next };
         let Some(mut streams) = connection.lend_streams() else { return whole(Next::Abort) };

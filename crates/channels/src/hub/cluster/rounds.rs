@@ -12,7 +12,6 @@ use super::super::Channels;
 use crate::limits::CHANNELS_PER_TURN;
 use crate::shared::Sight;
 
-/// A round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Round {
     /// Subscribers of channels that were followed before this ticket wait no longer.

@@ -246,7 +246,6 @@ pub fn command_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The table of commands in the documentation.
-#[must_use]
 pub fn command_table() -> String {
     let head = "| command | what it does |\n| --- | --- |\n".to_owned();
     ROWS.iter().fold(head, |table, row| table + &row.line())

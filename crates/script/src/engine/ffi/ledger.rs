@@ -141,7 +141,6 @@ impl Ledger {
         meter
     }
 
-    /// The meter as it is now.
     pub(super) fn now(&self) -> Meter {
         let (left, due) = (self.left.get(), self.due.get());
         Meter { left, due, unwatched: self.unwatched.get(), account: self.account.get() }

@@ -110,7 +110,6 @@ impl CurrentHost {
         work(&self.keys.borrow(), &site)
     }
 
-    /// Sets the keys.
     pub(super) fn set_keys(&self, keys: Keys) {
         self.keys.replace(keys);
     }

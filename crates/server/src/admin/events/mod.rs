@@ -16,8 +16,7 @@ mod watch;
 use http::{Answer, Reply, Request};
 use live::OperatorEvent;
 use runtime::clock::Now;
-use runtime::mailbox::{Endpoint, Mailbox};
-use runtime::service::ServiceContext;
+use runtime::mailbox::Endpoint;
 
 use self::certificates::Ends;
 use self::moment::Moment;
@@ -26,7 +25,7 @@ use self::watch::Watch;
 use super::ControlPeers;
 use super::facts::Phase;
 use crate::events::{Trouble, Vitals};
-use crate::message::{LogReport, Message};
+use crate::message::{LogReport, Mailbox, ServiceContext};
 use crate::profile_order::ToProfiler;
 use crate::site_tls::SiteTls;
 
@@ -61,7 +60,7 @@ impl Events {
         &mut self,
         from: Endpoint,
         vitals: Box<Vitals>,
-        context: &ServiceContext<'_, Message>,
+        context: &ServiceContext<'_>,
     ) {
         for trouble in self.watch.take(from, vitals) {
             self.add(trouble, context.now);
@@ -69,7 +68,7 @@ impl Events {
     }
 
     /// The counts of the log writer.
-    pub(super) fn look_at_log(&mut self, log: LogReport, context: &ServiceContext<'_, Message>) {
+    pub(super) fn look_at_log(&mut self, log: LogReport, context: &ServiceContext<'_>) {
         let before = std::mem::replace(&mut self.log, log);
         judge::of_log(before, log).into_iter().for_each(|trouble| self.add(trouble, context.now));
     }
@@ -78,7 +77,7 @@ impl Events {
     pub(super) fn keep_watch(
         &mut self,
         (phase, tls): (Phase, &SiteTls),
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_>,
     ) {
         if phase != Phase::Serving {
             return;
@@ -96,7 +95,7 @@ impl Events {
     }
 
     /// Tells the profiler which minutes it is to keep.
-    pub(super) fn keep_minutes(&mut self, profiler: Endpoint, mail: &mut Mailbox<Message>) {
+    pub(super) fn keep_minutes(&mut self, profiler: Endpoint, mail: &mut Mailbox) {
         for cut in self.ring.take_cuts() {
             // One without room has no profile, and says so when it is asked for it.
             let _full = mail.send_part(profiler, ToProfiler::Cut(cut));

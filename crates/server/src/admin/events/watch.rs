@@ -2,13 +2,13 @@
 //!
 //! Owns the last answer of each scheduler. One that has not answered is not asked again until it does.
 
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 
 use super::judge::judge;
 use crate::admin::ControlPeers;
 use crate::events::{Kind, Trouble, Vitals};
 use crate::limits::{EVENTS_LOOK_MS, EVENTS_PATIENCE_MS};
-use crate::message::{Message, ToLogWriter, ToScheduler};
+use crate::message::{Mailbox, ToLogWriter, ToScheduler};
 
 /// The last report of a scheduler, and how it answers.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ impl Watch {
     }
 
     /// Asks those that are due, and finds those that are silent. Returns in how many milliseconds there is more to do.
-    pub(super) fn look(&mut self, now_ms: u64, mail: &mut Mailbox<Message>) -> (Vec<Trouble>, u64) {
+    pub(super) fn look(&mut self, now_ms: u64, mail: &mut Mailbox) -> (Vec<Trouble>, u64) {
         let is_due = now_ms >= self.next_ms;
         if is_due {
             self.next_ms = now_ms + EVENTS_LOOK_MS;

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use ::live::{List, ServerSnapshot};
-use http::{Answer, AnswerContext, Reply, Request};
-use runtime::service::{SchedulerCommand, ServiceContext};
+use http::{Answer, Reply, Request};
+use runtime::service::SchedulerCommand;
 use wire::http::status::Status;
 
 use super::Admin;
@@ -15,7 +15,7 @@ use crate::admin::dashboard::Turn;
 use crate::admin::{live, problem, profiling, status};
 use crate::limits::LIVE_ROWS_MAX;
 use crate::live::{ViewRequest, info_of_row};
-use crate::message::{Inquiry, Message};
+use crate::message::{AnswerContext, Inquiry, ServiceContext};
 use crate::profile_order::{NoProfile, ProfileWish};
 
 impl Admin {
@@ -24,7 +24,7 @@ impl Admin {
         &mut self,
         request: &Request<'_>,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let Some(wish) = wish_of(request, reply) else { return Answer::Done };
         if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
@@ -34,7 +34,7 @@ impl Admin {
         Answer::Done
     }
 
-    fn snapshot(&self, wish: &ViewRequest, context: &AnswerContext<'_, Message>) -> ServerSnapshot {
+    fn snapshot(&self, wish: &ViewRequest, context: &AnswerContext<'_>) -> ServerSnapshot {
         let at_ms = context.now.unix_ms();
         let shown = live::snapshot(&self.facts, self.phase, &self.round, wish, at_ms);
         ServerSnapshot { events: self.events.last(), ..shown }
@@ -45,7 +45,7 @@ impl Admin {
         &mut self,
         request: &Request<'_>,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let now_ms = context.now.monotonic_ms();
         let Some(turn) = self.streams.turn(context.id, now_ms) else {
@@ -78,7 +78,7 @@ impl Admin {
         &mut self,
         request: &Request<'_>,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let query = request.query().unwrap_or_default().as_bytes();
         let id = form_urlencoded::parse(query).find(|(name, _)| name == "id");
@@ -94,7 +94,7 @@ impl Admin {
         &mut self,
         (list, kind, id): (List, &str, &str),
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         // Its name is in the id, so that a long list need not be sent.
         let name = id.split_once('-').map_or("", |(_, name)| name);
@@ -122,7 +122,7 @@ impl Admin {
         &mut self,
         request: &Request<'_>,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         // A body that is not UTF-8 is the id of nothing.
         let id = str::from_utf8(request.body).unwrap_or_default().trim();
@@ -134,7 +134,7 @@ impl Admin {
         &mut self,
         inquiry: Inquiry,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         if !self.has_answers(&inquiry, context) {
             return Answer::Wait;
@@ -152,7 +152,7 @@ impl Admin {
         &mut self,
         request: &Request<'_>,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         if self.profiling.is_asked_by(context.id) {
             return self.profiling.answer(context.id, reply);
@@ -183,7 +183,7 @@ impl Admin {
     }
 
     /// Resumes the streams that are due.
-    pub(super) fn wake_streams(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(super) fn wake_streams(&mut self, context: &mut ServiceContext<'_>) {
         let now_ms = context.now.monotonic_ms();
         for process in self.streams.due(now_ms) {
             context.command(SchedulerCommand::Resume(process));

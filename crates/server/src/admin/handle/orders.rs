@@ -2,14 +2,14 @@
 //!
 //! Owns their words, and that all schedulers get them.
 
-use http::{Answer, AnswerContext, Reply, Request};
+use http::{Answer, Reply, Request};
 use proxy::Readiness;
 use sys::signal::{Signal, send_to_self};
 use wire::http::status::Status;
 
 use super::Admin;
 use crate::cache_order::CacheOrder;
-use crate::message::{Message, ToScheduler};
+use crate::message::{AnswerContext, ToScheduler};
 use crate::upstream_report::UpstreamOrder;
 
 impl Admin {
@@ -18,7 +18,7 @@ impl Admin {
         &mut self,
         request: &Request<'_>,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let words = str::from_utf8(request.body).unwrap_or_default();
         let words: Vec<&str> = words.split(' ').collect();
@@ -49,7 +49,7 @@ impl Admin {
         &mut self,
         message: impl Fn() -> ToScheduler,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let mut sent = true;
         for endpoint in self.peers.endpoints() {
@@ -66,7 +66,7 @@ impl Admin {
         &mut self,
         request: &Request<'_>,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let text = str::from_utf8(request.body).unwrap_or_default();
         let Ok(pattern) = cache::PurgePattern::parse(text) else {

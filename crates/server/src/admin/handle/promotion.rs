@@ -2,13 +2,13 @@
 //!
 //! Owns who waits for it, and the answer. Never decides whether the store may lead: its writer does.
 
-use http::{Answer, AnswerContext, Reply};
-use runtime::service::{SchedulerCommand, ServiceContext};
+use http::{Answer, Reply};
+use runtime::service::SchedulerCommand;
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
 use super::Admin;
-use crate::message::{Message, ToStoreWriter};
+use crate::message::{AnswerContext, ServiceContext, ToStoreWriter};
 
 /// Requests that wait for the writer of the store, and its answer.
 #[derive(Debug, Default)]
@@ -19,11 +19,7 @@ pub(super) struct Promotion {
 
 impl Promotion {
     /// The writer has answered: all that wait are told.
-    pub(super) fn take(
-        &mut self,
-        promoted: Result<u64, String>,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
+    pub(super) fn take(&mut self, promoted: Result<u64, String>, context: &mut ServiceContext<'_>) {
         for process in self.waiting.drain(..) {
             self.answered.push((process, promoted.clone()));
             context.command(SchedulerCommand::Resume(process));
@@ -41,7 +37,7 @@ impl Admin {
     pub(super) fn promote(
         &mut self,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let is_its = |(process, _): &(ProcessId, _)| *process == context.id;
         if let Some(at) = self.promotion.answered.iter().position(is_its) {

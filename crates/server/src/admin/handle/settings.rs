@@ -2,7 +2,7 @@
 //!
 //! Owns that all schedulers get a change, and that whoever has asked for it hears when they have it.
 
-use http::{Answer, AnswerContext, Reply, Request};
+use http::{Answer, Reply, Request};
 use runtime::diagnostic;
 use serde_json::json;
 use wire::http::status::Status;
@@ -11,7 +11,7 @@ use super::Admin;
 use crate::admin::problem;
 use crate::admin::settings::{Change, log_as};
 use crate::maintenance::MaintenanceSource;
-use crate::message::{Inquiry, Message, ToScheduler};
+use crate::message::{AnswerContext, Inquiry, ToScheduler};
 
 impl Admin {
     /// Carries out `NAME VALUE`. The answer waits until all schedulers have it.
@@ -19,7 +19,7 @@ impl Admin {
         &mut self,
         request: &Request<'_>,
         reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let words = str::from_utf8(request.body).unwrap_or_default();
         let (name, value) = words.split_once(' ').unwrap_or((words, ""));
@@ -50,7 +50,7 @@ impl Admin {
         Answer::Wait
     }
 
-    fn tell(&self, change: &Change, context: &mut AnswerContext<'_, Message>) -> bool {
+    fn tell(&self, change: &Change, context: &mut AnswerContext<'_>) -> bool {
         self.peers.endpoints().all(|endpoint| {
             let message = match change {
                 Change::Data(data) => ToScheduler::Tune(data.clone()),
@@ -63,7 +63,7 @@ impl Admin {
     }
 
     /// Makes the event, whose line is written with the level before or after the change, whichever is more.
-    fn note(&mut self, name: &str, change: &Change, context: &AnswerContext<'_, Message>) {
+    fn note(&mut self, name: &str, change: &Change, context: &AnswerContext<'_>) {
         if let Change::Maintenance(switch) = change {
             self.maintenance.set(MaintenanceSource::Operator, *switch);
         }

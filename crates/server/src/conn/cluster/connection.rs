@@ -3,11 +3,11 @@
 //! Owns which event means what for the link, as long as it is the link's: one that was given up is of no use.
 
 use cluster::{LinkEncryption, LinkFault};
-use runtime::service::{Context, Event, Next, Progress};
+use runtime::service::{Event, Next, Progress};
 use runtime::transport::Violation;
 
 use super::{ClusterLink, Way};
-use crate::message::Message;
+use crate::message::Context;
 
 /// The process of a link's connection.
 #[derive(Debug)]
@@ -38,12 +38,12 @@ impl LinkConnection {
     pub(in crate::conn) fn on_agreed(
         &self,
         link: &mut ClusterLink,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Next {
         self.open(link, context)
     }
 
-    fn open(&self, link: &mut ClusterLink, context: &mut Context<'_, Message>) -> Next {
+    fn open(&self, link: &mut ClusterLink, context: &mut Context<'_>) -> Next {
         if !self.is_of(link) {
             return Next::Abort;
         }
@@ -56,7 +56,7 @@ impl LinkConnection {
         &self,
         link: &mut ClusterLink,
         input: &[u8],
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Progress {
         let whole = input.len();
         if !self.is_of(link) {
@@ -81,7 +81,7 @@ impl LinkConnection {
         &self,
         link: &mut ClusterLink,
         event: Event,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Next {
         let now_ms = context.now.monotonic_ms();
         match event {

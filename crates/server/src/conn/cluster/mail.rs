@@ -4,12 +4,11 @@
 
 use cluster::{StoreMail, StoreMailNews};
 use runtime::mailbox::Endpoint;
-use runtime::service::ServiceContext;
 use store::{ReplicationNews, ReplicationOrder};
 
 use super::ClusterLink;
 use crate::limits::STORE_MAIL_BYTES;
-use crate::message::{Message, StorePost, ToStoreWriter};
+use crate::message::{ServiceContext, StorePost, ToStoreWriter};
 
 /// The way to the writer of the node's store.
 #[derive(Debug)]
@@ -46,7 +45,7 @@ impl ClusterLink {
     }
 
     /// At the end of a turn: passes on what came from other stores.
-    pub(super) fn bring_mail(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(super) fn bring_mail(&mut self, context: &mut ServiceContext<'_>) {
         let Some(mail) = &mut self.mail else { return };
         let mut all = Vec::new();
         let mut size = 0;

@@ -20,7 +20,7 @@ use cluster::{
 use runtime::clock::Now;
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::Endpoint;
-use runtime::service::{Connect, Context, SchedulerCommand, ServiceContext};
+use runtime::service::{Connect, SchedulerCommand};
 use runtime::slots::ProcessId;
 use runtime::transport::Transport;
 use sys::connect::RemoteAddress;
@@ -34,7 +34,7 @@ use super::Connections;
 use super::lead::{Lead, LeadKind};
 use crate::cluster_setup::ClusterSetup;
 use crate::link_report::LinkReport;
-use crate::message::{Message, StorePost};
+use crate::message::{Context, ServiceContext, StorePost};
 use crate::site::Site;
 
 /// Tickets with this bit are of links: those of exchanges are counted from 1.
@@ -152,11 +152,7 @@ impl ClusterLink {
     }
 
     /// At the end of a turn, before the channels': passes on the news.
-    pub(super) fn bring_news(
-        &mut self,
-        channels: &mut Channels,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
+    pub(super) fn bring_news(&mut self, channels: &mut Channels, context: &mut ServiceContext<'_>) {
         if let Err(fault) = self.link.on_time(context.now.monotonic_ms()) {
             self.lose(fault, context);
         }
@@ -188,7 +184,7 @@ impl ClusterLink {
     pub(super) fn take_orders(
         &mut self,
         channels: &mut Channels,
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_>,
     ) {
         let now_ms = context.now.monotonic_ms();
         self.now_ms = now_ms;
@@ -241,7 +237,7 @@ impl ClusterLink {
     }
 
     /// Sends what the link says. A server for which too much waits is left.
-    fn send(&mut self, context: &mut ServiceContext<'_, Message>) {
+    fn send(&mut self, context: &mut ServiceContext<'_>) {
         let Way::Connection(process) = self.way else { return };
         let Some(output) = self.link.take_output(0) else { return };
         if context.queue(process, &output.into(), limits::OUTPUT_BYTES).is_err() {
@@ -250,7 +246,7 @@ impl ClusterLink {
     }
 
     /// The connection is given up.
-    fn lose(&mut self, fault: LinkFault, context: &mut ServiceContext<'_, Message>) {
+    fn lose(&mut self, fault: LinkFault, context: &mut ServiceContext<'_>) {
         if let Way::Connection(process) = self.way {
             context.command(SchedulerCommand::Close(process));
         }
@@ -261,7 +257,7 @@ impl ClusterLink {
     }
 
     /// Begins a connection, or looks up the name first.
-    fn dial(&mut self, server: NatsServer, context: &mut ServiceContext<'_, Message>) {
+    fn dial(&mut self, server: NatsServer, context: &mut ServiceContext<'_>) {
         if let Ok(address) = server.host.parse() {
             self.connect(address, server, context);
             return;
@@ -284,7 +280,7 @@ impl ClusterLink {
         &mut self,
         name: &str,
         found: &FoundAddresses,
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_>,
     ) {
         let Way::Name(server) = &self.way else { return };
         if server.host != name {
@@ -299,12 +295,7 @@ impl ClusterLink {
         }
     }
 
-    fn connect(
-        &mut self,
-        address: IpAddr,
-        server: NatsServer,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
+    fn connect(&mut self, address: IpAddr, server: NatsServer, context: &mut ServiceContext<'_>) {
         self.ticket += 1;
         let to = RemoteAddress::Tcp(SocketAddr::new(address, server.port));
         self.way = Way::Asked(server);
@@ -317,7 +308,7 @@ impl ClusterLink {
         &mut self,
         ticket: u64,
         begun: Result<(), io::ErrorKind>,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Option<LinkConnection> {
         if ticket != self.ticket {
             return None;

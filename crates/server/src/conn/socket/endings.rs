@@ -3,11 +3,10 @@
 //! Owns the close codes for that, and the notice for a socket with several subscriptions.
 
 use channels::Dismissal;
-use runtime::service::Context;
 use wire::websocket::CloseCode;
 
 use super::{After, Speaks, WebSocket, orders, tell};
-use crate::message::Message;
+use crate::message::Context;
 use crate::site::Site;
 
 /// The code for a subscriber that was too slow.
@@ -33,7 +32,7 @@ impl WebSocket {
         &mut self,
         why: &'static str,
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> After {
         let rights = self.lease.rights().clone();
         let is_lost = |site: &Site, name: &str| !site.channels().still_allows(name, &rights);
@@ -45,7 +44,7 @@ impl WebSocket {
         &mut self,
         dismissal: &Dismissal,
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> After {
         match dismissal {
             Dismissal::All => After::Close(DISMISSED, "disconnected by the server"),
@@ -72,7 +71,7 @@ impl WebSocket {
         is_lost: impl Fn(&Site, &str) -> bool,
         (code, why): (CloseCode, &'static str),
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> After {
         let names = match &mut self.speaks {
             Speaks::Plain(name) if is_lost(site, name) => return After::Close(code, why),

@@ -3,21 +3,18 @@
 //! Owns these objects: `{"subscribe":"NAME","since":"POSITION"}`, `{"unsubscribe":"NAME"}`,
 //! `{"publish":"NAME","data":VALUE,"id":1}`, `{"token":"TOKEN"}`, `{"members":"NAME"}`, `{"ping":true}`.
 
-use std::borrow::Cow;
-
 use channels::limits::{MEMBERS_TOLD, SUBSCRIPTIONS_PER_CONNECTION};
 use channels::{
     ChannelRefusal, ChannelScope, Position, PublishReceipt, Published, Publisher, Subscriber,
     check_name,
 };
 use pages::RequestedAction;
-use runtime::service::Context;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use wire::http::status::Status;
 
 use super::{After, Asked, Speaks, WebSocket, tell};
-use crate::message::Message;
+use crate::message::Context;
 use crate::site::{Site, Veto, Withheld, members_object, message_of, wish_of, written_value};
 
 const NO_ORDER: &str = "no order: one of `subscribe`, `unsubscribe`, `publish`, `token`, `members` and \
@@ -27,24 +24,16 @@ const NO_ORDER: &str = "no order: one of `subscribe`, `unsubscribe`, `publish`, 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Order<'o> {
-    #[serde(borrow, default)]
-    subscribe: Option<Cow<'o, str>>,
-    #[serde(borrow, default)]
-    unsubscribe: Option<Cow<'o, str>>,
-    #[serde(borrow, default)]
-    publish: Option<Cow<'o, str>>,
-    #[serde(borrow, default)]
-    token: Option<Cow<'o, str>>,
-    #[serde(borrow, default)]
-    members: Option<Cow<'o, str>>,
+    subscribe: Option<String>,
+    unsubscribe: Option<String>,
+    publish: Option<String>,
+    token: Option<String>,
+    members: Option<String>,
     /// Browsers can neither send the pings of the protocol nor see them.
-    #[serde(default)]
     ping: Option<bool>,
     #[serde(borrow, default, deserialize_with = "written_value")]
     data: Option<&'o RawValue>,
-    #[serde(borrow, default)]
-    since: Option<Cow<'o, str>>,
-    #[serde(default)]
+    since: Option<String>,
     id: Option<u64>,
 }
 
@@ -54,7 +43,7 @@ impl WebSocket {
         &mut self,
         text: &[u8],
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> After {
         let order: Order<'_> = match serde_json::from_slice(text) {
             Ok(order) => order,
@@ -110,7 +99,7 @@ impl WebSocket {
         name: &str,
         since: Option<Position>,
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Result<(), NotDone> {
         self.check(name)?;
         let rights = self.lease.rights();
@@ -132,7 +121,7 @@ impl WebSocket {
         name: &str,
         id: Option<u64>,
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) {
         let Speaks::Json(names) = &mut self.speaks else { return };
         let Some(at) = names.iter().position(|known| **known == *name) else {
@@ -149,7 +138,7 @@ impl WebSocket {
         name: &str,
         id: Option<u64>,
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Result<(), NotDone> {
         if self.asked.is_some() {
             return Err("one question after the other".to_owned().into());
@@ -173,7 +162,7 @@ impl WebSocket {
     }
 
     /// Sends the requested members when all schedulers have answered.
-    pub(super) fn tell_members(&mut self, site: &mut Site, context: &mut Context<'_, Message>) {
+    pub(super) fn tell_members(&mut self, site: &mut Site, context: &mut Context<'_>) {
         let Some(asked) = self.asked.take() else { return };
         let Some(found) = site.channels().survey(context.id, &asked.query) else {
             self.asked = Some(asked);
@@ -191,7 +180,7 @@ impl WebSocket {
         token: &str,
         id: Option<u64>,
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) {
         match site.read_shown(token.as_bytes(), context.now.unix_seconds) {
             Ok(shown) => self.lease.show(shown),
@@ -215,7 +204,7 @@ impl WebSocket {
         data: Option<&RawValue>,
         id: Option<u64>,
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Result<(), NotDone> {
         check_valid(name)?;
         let sender = self.lease.sender();
@@ -301,7 +290,7 @@ impl From<Withheld> for NotDone {
 fn after(
     done: Result<(), NotDone>,
     about: (Option<&str>, Option<u64>),
-    context: &mut Context<'_, Message>,
+    context: &mut Context<'_>,
 ) -> After {
     match done {
         Ok(()) => {}
@@ -345,7 +334,7 @@ impl From<ChannelRefusal> for Refused {
     }
 }
 
-fn refuse(problem: &str, name: Option<&str>, id: Option<u64>, context: &mut Context<'_, Message>) {
+fn refuse(problem: &str, name: Option<&str>, id: Option<u64>, context: &mut Context<'_>) {
     refuse_as(Refused::Always, problem, (name, id), context);
 }
 
@@ -353,7 +342,7 @@ fn refuse_as(
     refused: Refused,
     problem: &str,
     (name, id): (Option<&str>, Option<u64>),
-    context: &mut Context<'_, Message>,
+    context: &mut Context<'_>,
 ) {
     let mut text = format!("{{\"error\":{}", json(problem));
     if refused == Refused::ForNow {

@@ -3,11 +3,11 @@
 //! Owns what follows a message: the next one; a pause until a module has answered or the client has
 //! read its output; or the end.
 
-use runtime::service::{Context, Next};
+use runtime::service::Next;
 use wire::websocket::CloseCode;
 
 use super::{Speaks, WebSocket, close};
-use crate::message::Message;
+use crate::message::Context;
 use crate::site::Site;
 
 /// The next step after a message of the client.
@@ -26,11 +26,7 @@ pub(super) enum After {
 
 impl WebSocket {
     /// Returns the held message if the module asked about it may have answered.
-    pub(super) fn take_held(
-        &mut self,
-        site: &mut Site,
-        context: &mut Context<'_, Message>,
-    ) -> Next {
+    pub(super) fn take_held(&mut self, site: &mut Site, context: &mut Context<'_>) -> Next {
         if matches!(self.speaks, Speaks::Talk(_)) {
             let after = self.talk(site, context);
             return self.next(after, context);
@@ -46,7 +42,7 @@ impl WebSocket {
     }
 
     /// The next step of the process, if no message is held.
-    pub(super) fn next(&mut self, after: After, context: &mut Context<'_, Message>) -> Next {
+    pub(super) fn next(&mut self, after: After, context: &mut Context<'_>) -> Next {
         match after {
             After::More if context.output_is_full() => Next::Park,
             After::More => Next::Read,
@@ -61,7 +57,7 @@ impl WebSocket {
 
     /// The process continues as before: it does not read while its output is full or a module is being asked about its
     /// message.
-    pub(super) fn unchanged(&self, site: &Site, context: &Context<'_, Message>) -> Next {
+    pub(super) fn unchanged(&self, site: &Site, context: &Context<'_>) -> Next {
         if context.output_is_full() || self.is_busy(site) { Next::Park } else { Next::Read }
     }
 

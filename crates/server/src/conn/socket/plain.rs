@@ -3,11 +3,10 @@
 //! Owns its beginning, and the close codes for messages that are not published.
 
 use channels::{ChannelRefusal, ChannelScope, KeptRight, Payload};
-use runtime::service::Context;
 use wire::websocket::{CloseCode, Extension, MessageKind};
 
 use super::{After, Lease, Speaks, WebSocket};
-use crate::message::Message;
+use crate::message::Context;
 use crate::site::{Site, Withheld, wish_of};
 
 const NOT_ALLOWED: &str = "publishing is not allowed";
@@ -18,7 +17,7 @@ impl WebSocket {
         right: KeptRight,
         client: (Lease, Extension),
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Result<Self, ChannelRefusal> {
         let mut socket = Self::new(Speaks::Plain(right.name().into()), client, context);
         socket.begin(&right, site, context)?;
@@ -31,7 +30,7 @@ impl WebSocket {
         name: &str,
         (kind, bytes): (MessageKind, &[u8]),
         site: &mut Site,
-        context: &Context<'_, Message>,
+        context: &Context<'_>,
     ) -> After {
         let body = match kind {
             MessageKind::Text => Payload::of_bytes(bytes),

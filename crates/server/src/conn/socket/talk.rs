@@ -5,22 +5,18 @@
 
 use channels::{ChannelRefusal, NameProblem, Subscriber, SubscriptionState, check_name};
 use pages::Saying;
-use runtime::service::Context;
 use wire::websocket::{
     CloseCode, Extension, MessageKind, Opcode, write_close, write_deflated, write_frame,
 };
 
 use super::{After, Speaks, WebSocket};
 use crate::conn::lease::Lease;
-use crate::message::Message;
+use crate::message::Context;
 use crate::site::{Said, Site};
 
 impl WebSocket {
     /// A socket whose messages a module handles. The conversation begins at the end of the turn.
-    pub(in crate::conn) fn talking(
-        client: (Lease, Extension),
-        context: &mut Context<'_, Message>,
-    ) -> Self {
+    pub(in crate::conn) fn talking(client: (Lease, Extension), context: &mut Context<'_>) -> Self {
         Self::new(Speaks::Talk(Vec::new()), client, context)
     }
 
@@ -30,7 +26,7 @@ impl WebSocket {
         kind: MessageKind,
         bytes: &[u8],
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> After {
         let kind = match kind {
             MessageKind::Text => "text",
@@ -41,7 +37,7 @@ impl WebSocket {
     }
 
     /// Continues until the module waits, or the client has to read its output.
-    pub(super) fn talk(&mut self, site: &mut Site, context: &mut Context<'_, Message>) -> After {
+    pub(super) fn talk(&mut self, site: &mut Site, context: &mut Context<'_>) -> After {
         loop {
             if context.output_is_full() || self.is_joining(site) {
                 return After::Busy;
@@ -93,7 +89,7 @@ impl WebSocket {
         &mut self,
         name: &[u8],
         site: &mut Site,
-        context: &mut Context<'_, Message>,
+        context: &mut Context<'_>,
     ) -> Result<(), &'static str> {
         let name = check_name(name).map_err(NameProblem::as_str)?;
         let format = self.format();

@@ -14,7 +14,7 @@ use channels::{
     SubscribeRight, TokenProblem, check_name,
 };
 use config::route::FoundRoute;
-use http::{Answer, AnswerContext, Request};
+use http::{Answer, Request};
 use pages::{KeptRequest, RequestedAction};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -31,7 +31,7 @@ use super::exchange::{Exchange, allow};
 use super::orders::KeyProblem;
 use super::upgraded::Upgraded;
 use crate::limits::KEPT_REQUEST_SIZE;
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::origin::{Origin, origin_of};
 use crate::program_keys::bearer_of;
 
@@ -131,7 +131,7 @@ impl Site {
         query: Option<&[u8]>,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let name = channel_in(&found.path);
         let answer = self.answer_asked(name, query, found, exchange, context);
@@ -150,7 +150,7 @@ impl Site {
         query: Option<&[u8]>,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let origin = origin_of(exchange.request, &self.data.config.channel_settings.origins);
         if matches!(origin, Origin::Strange) {
@@ -210,7 +210,7 @@ impl Site {
         wish: RequestedAction<'_>,
         rights: &Rights,
         (request, found): (&Request<'_>, &FoundRoute<'_>),
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Result<(), Withheld> {
         let kept = KeptRequest::of(request, query, self.data.config.site_name(found.host));
         let process = context.id;

@@ -9,14 +9,14 @@ use channels::limits::MEMBERS_TOLD;
 use channels::{
     ChannelRefusal, Offer, PublishOutcome, PublishReceipt, Publisher, Rights, SubscriberQuery,
 };
-use http::{Answer, AnswerContext};
+use http::Answer;
 use wire::http::status::Status;
 
 use super::Refused;
 use super::answers::{answer_json, members_object, refuse};
 use super::publishing::published_object;
 use crate::limits::PROGRAM_TURN_BYTES;
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::origin::Origin;
 use crate::site::Site;
 use crate::site::exchange::Exchange;
@@ -29,7 +29,7 @@ impl Site {
         rights: &Rights,
         origin: &Origin<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         if !rights.are_all() {
             return refuse(&Refused::NoProgram, origin, exchange);
@@ -66,11 +66,7 @@ impl Site {
     }
 
     /// The answer to an order; `None` until another scheduler has answered.
-    fn obey_program(
-        &mut self,
-        order: &Order,
-        context: &AnswerContext<'_, Message>,
-    ) -> Option<String> {
+    fn obey_program(&mut self, order: &Order, context: &AnswerContext<'_>) -> Option<String> {
         let process = context.id;
         match order {
             Order::Publish { channel, offer } => self.publish_of_program(channel, offer, context),
@@ -117,7 +113,7 @@ impl Site {
         &mut self,
         channel: &str,
         offer: &Offer,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Option<String> {
         let outcome = self.local.channels().outcome(context.id);
         let result = match outcome {

@@ -7,7 +7,7 @@ use channels::{
     Publisher, Rights, Sender, check_name,
 };
 use config::route::FoundRoute;
-use http::{Answer, AnswerContext, BodyPolicy, Request};
+use http::{Answer, BodyPolicy, Request};
 use pages::{MessageValue, RequestedAction};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -15,7 +15,7 @@ use wire::http::status::Status;
 use super::answers::{answer_json, refuse};
 use super::{Refused, channel_in};
 use crate::limits::PROGRAM_BODY_SIZE;
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::origin::Origin;
 use crate::site::Site;
 use crate::site::asking::Withheld;
@@ -47,7 +47,7 @@ impl Site {
         rights: &Rights,
         origin: &Origin<'_>,
         (exchange, found): (&mut Exchange<'_, '_>, &FoundRoute<'_>),
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let outcome = self.local.channels().outcome(context.id);
         let result = match outcome {
@@ -74,7 +74,7 @@ impl Site {
         (name, query): (&str, Option<&[u8]>),
         rights: &Rights,
         (request, found): (&Request<'_>, &FoundRoute<'_>),
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Result<Option<Published>, Refused> {
         check_name(name.as_bytes()).map_err(Refused::Name)?;
         let sender = Sender { rights, address: Some(request.peer.address) };

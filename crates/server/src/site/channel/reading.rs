@@ -6,7 +6,7 @@
 use channels::limits::{POLL_MS, POLL_MS_MAX};
 use channels::{Position, Rights, RuleNumber, Ruling, SubscribeRight};
 use config::route::FoundRoute;
-use http::{Answer, AnswerContext, FieldList, Request};
+use http::{Answer, FieldList, Request};
 use pages::{KeptRequest, RequestedAction};
 use wire::http::accept;
 use wire::http::status::Status;
@@ -17,7 +17,7 @@ use wire::websocket::{self, Extension};
 use super::Refused;
 use super::answers::{answer_handshake_problem, answer_json, refuse};
 use crate::limits::KEPT_REQUEST_SIZE;
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::origin::{Origin, write_origin};
 use crate::site::Site;
 use crate::site::asking::Withheld;
@@ -34,7 +34,7 @@ impl Site {
         rights: Rights,
         origin: &Origin<'_>,
         (exchange, found): (&mut Exchange<'_, '_>, &FoundRoute<'_>),
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Answer {
         let ruling = match name {
             "" => None,
@@ -92,7 +92,7 @@ impl Site {
         (name, query): (&str, Option<&[u8]>),
         (rights, ruling): (&Rights, Ruling<SubscribeRight<'r>>),
         (request, found): (&Request<'_>, &FoundRoute<'_>),
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Option<Result<SubscribeRight<'r>, Refused>> {
         let decided = ruling.decide(|rule| {
             if self.local.channels().is_polling(context.id) {
@@ -142,7 +142,7 @@ impl Site {
         rights: Rights,
         origin: &Origin<'_>,
         (exchange, found): (&mut Exchange<'_, '_>, &FoundRoute<'_>),
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let ruling = match self.may_read(name, &rights) {
             Ok(ruling) => ruling,

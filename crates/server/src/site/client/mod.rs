@@ -3,14 +3,14 @@
 //! Owns these two answers, which exist if there are channels.
 
 use config::route::FoundRoute;
-use http::{Answer, AnswerContext, FieldList};
+use http::{Answer, FieldList};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::Site;
 use super::exchange::{Exchange, allow};
 use super::file::FILE_METHODS;
-use crate::message::Message;
+use crate::message::AnswerContext;
 
 /// The paths, their media types and their content.
 const FILES: [(&str, &str, &str); 2] = [
@@ -24,7 +24,7 @@ impl Site {
         &mut self,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let file = FILES.iter().find(|(known, ..)| *known == found.path);
         let Some((_, media_type, text)) = file else {

@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use config::route::FoundRoute;
 use config::{LimitRule, QuotaKey};
-use http::{Answer, AnswerContext, FieldList, Method, Reply, Request, Unanswered};
+use http::{Answer, FieldList, Method, Reply, Request, Unanswered};
 use quota::{Limit, LimitCounts, Limiter, QuotaDecision, QuotaPace, RemoteUses, Rule};
-use runtime::service::{SchedulerCommand, ServiceContext};
+use runtime::service::SchedulerCommand;
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
 use super::EntryChecks;
 use super::metered::{Charge, Owed};
-use crate::message::Message;
+use crate::message::{AnswerContext, ServiceContext};
 use crate::site::Site;
 use crate::site::exchange::Exchange;
 use crate::site::route::AnswerPlace;
@@ -45,7 +45,7 @@ impl Site {
         stage: Stage,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
         if self.data.limits.is_empty() {
             return None;
@@ -68,7 +68,7 @@ impl Site {
     }
 
     /// Another scheduler tells what was used there.
-    pub(crate) fn on_used(&mut self, news: &RemoteUses, context: &ServiceContext<'_, Message>) {
+    pub(crate) fn on_used(&mut self, news: &RemoteUses, context: &ServiceContext<'_>) {
         self.entry.learn_used(news, context.now.monotonic_ns);
     }
 
@@ -87,7 +87,7 @@ impl EntryChecks {
         stage: Stage,
         (request, place): (&Request<'_>, &mut AnswerPlace),
         data: &SiteData,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Metering {
         if data.limits.is_empty() {
             return Metering::LetIn;
@@ -124,7 +124,7 @@ impl EntryChecks {
     }
 
     /// Lets a request wait.
-    fn delay(&mut self, time: Duration, context: &AnswerContext<'_, Message>) -> Metering {
+    fn delay(&mut self, time: Duration, context: &AnswerContext<'_>) -> Metering {
         if time.is_zero() {
             return Metering::LetIn;
         }
@@ -183,7 +183,7 @@ impl EntryChecks {
         request: &Request<'_>,
         reply: &Reply<'_>,
         data: &SiteData,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) {
         if self.metered.is_empty() {
             return;
@@ -222,11 +222,7 @@ impl EntryChecks {
     }
 
     /// At the end of a turn: requests go on whose delay is over, and the other schedulers are told what was used.
-    pub(in crate::site) fn end_turn(
-        &mut self,
-        data: &SiteData,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
+    pub(in crate::site) fn end_turn(&mut self, data: &SiteData, context: &mut ServiceContext<'_>) {
         if data.limits.is_empty() && self.metered.is_empty() {
             return;
         }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use http::Request;
 use quota::Limiter;
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 
 pub(super) use self::limit::Metering;
@@ -24,7 +24,7 @@ use super::endpoints::Helpers;
 use super::exchange::address_of;
 use crate::access::{Checked, PasswordCheck, Passwords, Shown, Standing, UserFile};
 use crate::maintenance::{MaintenanceSource, Switch, Switches};
-use crate::message::Message;
+use crate::message::Mailbox;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 
@@ -87,7 +87,7 @@ impl EntryChecks {
         &mut self,
         check: Box<PasswordCheck>,
         client: IpAddr,
-        mail: &mut Mailbox<Message>,
+        mail: &mut Mailbox,
     ) -> bool {
         let Some(helper) = self.password_helper else { return false };
         self.passwords.begin(&check, client);

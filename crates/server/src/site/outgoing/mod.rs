@@ -17,8 +17,7 @@ use config::UpstreamSettings;
 use http::{FieldList, ProxiedNotes, Urgency};
 use pages::Runner;
 use pages::fetch::PageFetches;
-use runtime::mailbox::{Endpoint, Mailbox};
-use runtime::service::ServiceContext;
+use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use runtime::trace;
 
@@ -28,7 +27,7 @@ use self::proxy::Proxies;
 pub(crate) use self::proxy::Tunnelled;
 use self::spans::Spans;
 use super::endpoints::Helpers;
-use crate::message::Message;
+use crate::message::{Mailbox, ServiceContext};
 use crate::site_data::SiteData;
 use crate::span_stats::SpanStats;
 
@@ -158,7 +157,7 @@ impl Outgoing {
     }
 
     /// Looks up names; those for which no helper has room wait for the next turn.
-    pub(super) fn ask_names(&mut self, mail: &mut Mailbox<Message>) {
+    pub(super) fn ask_names(&mut self, mail: &mut Mailbox) {
         let questions = self.client.exchanges().questions();
         while let Some(name) = questions.pop()
             && let Some(helper) = self.names.first()
@@ -171,8 +170,7 @@ impl Outgoing {
         }
     }
 
-    /// Ends a turn.
-    pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_>) {
         if let Some(spans) = &mut self.spans {
             spans.end_turn(self.client.exchanges(), context);
         }

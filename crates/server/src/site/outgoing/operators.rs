@@ -6,10 +6,9 @@ use cache::CacheStats;
 use client::ClientStats;
 use client::{Client, FoundAddresses, NameLookup};
 use metric::Histogram;
-use runtime::service::ServiceContext;
 
 use crate::cache_order::CacheOrder;
-use crate::message::Message;
+use crate::message::ServiceContext;
 use crate::site::Site;
 use crate::upstream_report::{UpstreamOrder, UpstreamReport};
 
@@ -25,7 +24,7 @@ impl Site {
     }
 
     /// Begins the connections of exchanges, at the very end of a turn.
-    pub(crate) fn begin_connections(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(crate) fn begin_connections(&mut self, context: &mut ServiceContext<'_>) {
         self.outgoing.client.end_turn(context);
     }
 

@@ -10,12 +10,11 @@ use client::{
 };
 use config::TraceSettings;
 use runtime::clock::Now;
-use runtime::service::ServiceContext;
 use runtime::trace::{self, Actor, Sampled, SampledStep, SpanEdge};
 use serde_json::{Value, json};
 
 use crate::limits::{SPANS_AT_ONCE, SPANS_PAUSE_NS, SPANS_QUEUED, SPANS_TIME};
-use crate::message::Message;
+use crate::message::ServiceContext;
 use crate::span_stats::SpanStats;
 
 /// The spans of one scheduler.
@@ -90,7 +89,7 @@ impl Spans {
     pub(super) fn end_turn(
         &mut self,
         exchanges: &mut client::Client,
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_>,
     ) {
         if let Some((sampled, lost)) = trace::take_sampled() {
             self.stats.dropped += lost;

@@ -3,7 +3,7 @@
 //! Owns the page: `{"keys":[{"key":"a","value":"1"}],"next":"a"}`, and how long it may be: the scheduler works on it
 //! without a pause. `record_json` formats the records.
 
-use http::{Answer, AnswerContext, FieldList};
+use http::{Answer, FieldList};
 use store::limits::PAGE_KEYS;
 use store::{Database, PageOf, Query, Snapshot, StepOutcome, StoreFailure, With};
 use wire::http::accept::fit;
@@ -11,7 +11,7 @@ use wire::http::status::Status;
 
 use super::{Refused, Site, ValueBytes, answer, argument, number};
 use crate::limits::{STORE_LIST_KEYS, STORE_LIST_SIZE, STORE_LIST_VALUE_SIZE};
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::record_json::{put_bytes, to_json, to_json_without_value};
 use crate::site::exchange::Exchange;
 
@@ -27,7 +27,7 @@ impl Site {
         database: Database,
         query: Option<&[u8]>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Result<Answer, Refused> {
         let limit = number::<usize>(query, "limit")?.unwrap_or(STORE_LIST_KEYS);
         if !(1..=PAGE_KEYS).contains(&limit) {

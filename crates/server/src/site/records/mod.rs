@@ -9,7 +9,7 @@ mod writing;
 
 use channels::TokenProblem;
 use config::route::FoundRoute;
-use http::{Answer, AnswerContext, BodyPolicy, FieldList, Request};
+use http::{Answer, BodyPolicy, FieldList, Request};
 use local::{AccessNeed, Awaited, NoAccess, ValueBytes};
 use runtime::trace;
 use store::limits::VALUE_SIZE;
@@ -22,7 +22,7 @@ use wire::limits::QUERY_PAIRS_MAXIMUM;
 use super::Site;
 use super::exchange::{Exchange, allow, try_again_soon};
 use super::traced;
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::origin::is_forged;
 
 /// The database and the key that a request names.
@@ -120,7 +120,7 @@ impl Site {
         database: &str,
         query: Option<&[u8]>,
         (exchange, found): (&mut Exchange<'_, '_>, &FoundRoute<'_>),
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let Some(place) = self.place_of(database, &found.path, query) else {
             return self.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context);
@@ -170,7 +170,7 @@ impl Site {
         (need, database): (AccessNeed, Database),
         query: Option<&[u8]>,
         exchange: &Exchange<'_, '_>,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Result<(), Refused> {
         let rights = self.rights_shown(exchange.request, query, context.now.unix_seconds);
         let rights = rights.map_err(Refused::Token)?;
@@ -179,7 +179,7 @@ impl Site {
     }
 
     /// Takes the writer's result for this request; `None` while there is none.
-    fn executed(&mut self, context: &AnswerContext<'_, Message>) -> Awaited {
+    fn executed(&mut self, context: &AnswerContext<'_>) -> Awaited {
         self.local.store().map_or(Awaited::Nothing, |mut store| store.awaited(context.id))
     }
 }

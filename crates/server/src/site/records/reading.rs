@@ -2,7 +2,7 @@
 //!
 //! Owns its header fields: the version is the entity tag.
 
-use http::{Answer, AnswerContext, FieldList, Request};
+use http::{Answer, FieldList, Request};
 use runtime::account::{TimeAccount, charged_to};
 use store::{Database, Record, ValueKind};
 use wire::http::conditional::{Precondition, Preconditions, SafeMethod, Validators, evaluate};
@@ -10,7 +10,7 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::{Refused, Site, ValueBytes, answer};
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::site::exchange::Exchange;
 
 impl Site {
@@ -18,7 +18,7 @@ impl Site {
         &mut self,
         (database, key): (Database, &[u8]),
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Result<Answer, Refused> {
         let store = self.local.store().ok_or(Refused::Missing)?;
         let now_ms = context.now.unix_ms();

@@ -3,7 +3,7 @@
 //! Owns the change that a request makes. Preconditions are evaluated against the state that this
 //! scheduler sees; the writer then makes the change only if the value is still the same.
 
-use http::{Answer, AnswerContext, FieldList, Request};
+use http::{Answer, FieldList, Request};
 use store::{Database, DatabaseChange, Expiry, Old, Only, Order, StepOutcome, Value, ValueKind};
 use wire::http::conditional::{Precondition, SafeMethod};
 use wire::http::method::Method;
@@ -11,7 +11,7 @@ use wire::http::status::Status;
 
 use super::reading::{judge, tag};
 use super::{Awaited, Refused, Site, ValueBytes, answer, number, outcome_of};
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::site::exchange::Exchange;
 
 /// The header fields of preconditions.
@@ -23,7 +23,7 @@ impl Site {
         record: (Database, &[u8]),
         query: Option<&[u8]>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Result<Answer, Refused> {
         let result = self.change(record, query, exchange, context);
         // Its connection may bring another body.
@@ -38,7 +38,7 @@ impl Site {
         (database, key): (Database, &[u8]),
         query: Option<&[u8]>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Result<Answer, Refused> {
         match self.executed(context) {
             Awaited::Nothing => {}
@@ -86,7 +86,7 @@ impl Site {
     fn value(
         &mut self,
         request: &Request<'_>,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Option<Result<Value, Refused>> {
         let media = request.field("content-type").unwrap_or_default();
         let media = media.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
@@ -103,7 +103,7 @@ impl Site {
         &mut self,
         (database, key): (Database, &[u8]),
         exchange: &Exchange<'_, '_>,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Result<Only, Refused> {
         let request = exchange.request;
         if !CONDITIONS.iter().any(|name| request.field(name).is_some()) {

@@ -132,6 +132,13 @@ pub(super) fn of_transport() -> Vec<Cause> {
             let waits = "data_sent=9 last_sent_ms=80 last_received_ms=95";
             fake.connections(&format!("opened 1 40000 10.0.0.9/80 {waits}\n"));
         }),
+        // Each answer is followed by the next request at once: at both readings the times are the same.
+        set("app.upstream", Latency, |fake| {
+            let one =
+                |port| format!("opened 1 {port} 127.0.0.1/9090 data_sent=9 data_received=30\n");
+            fake.connections(&(0..16).map(one).collect::<String>());
+            fake.write("velodrome/upstreams/100", "10\n127.0.0.1/9090 160 120 0 76\n");
+        }),
     ]
 }
 

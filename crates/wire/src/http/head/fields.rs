@@ -113,7 +113,6 @@ impl<'b, 's> Fields<'b, 's> {
     }
 
     /// The fields without the first `count` of them.
-    #[must_use]
     pub fn after(&self, count: usize) -> Self {
         Self { slots: self.slots.get(count..).unwrap_or_default(), ..*self }
     }

@@ -294,7 +294,6 @@ pub(crate) fn check_form(name: &str, value: &[u8]) -> Result<(), Reason> {
 }
 
 /// Whether a field belongs to one connection. The name is in lower case.
-#[must_use]
 pub fn is_of_connection(name: &str) -> bool {
     OF_CONNECTION.contains(&name)
 }

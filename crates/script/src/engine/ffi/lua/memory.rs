@@ -10,7 +10,6 @@ use crate::engine::ffi::lua::{Lua, ROOM};
 use crate::limits;
 
 impl Lua {
-    /// Its memory.
     pub(in crate::engine) fn memory(&self) -> &Memory {
         &self.context().memory
     }

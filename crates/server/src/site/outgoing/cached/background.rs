@@ -9,15 +9,13 @@ use cache::{AnswerKey, FetchId, Object, Sharing};
 use client::{ExchangeId, ExchangeNews};
 use config::ProxyRoute;
 use config::route::FoundRoute;
-use http::AnswerContext;
 use proxy::RequestOutcome;
 use runtime::clock::Now;
-use runtime::service::ServiceContext;
 
 use super::asking::parcel_of;
 use super::look::copy_of;
 use crate::disk_order::DiskAnswer;
-use crate::message::Message;
+use crate::message::{AnswerContext, ServiceContext};
 use crate::site::Site;
 use crate::site::exchange::Exchange;
 use crate::site::outgoing::caches::Run;
@@ -41,7 +39,7 @@ impl Site {
         object: &Rc<Object>,
         (found, route): (&FoundRoute<'_>, &ProxyRoute),
         exchange: &Exchange<'_, '_>,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) {
         if !self.outgoing.caches.may_validate(key) {
             return;
@@ -70,7 +68,7 @@ impl Site {
     }
 
     /// Servers have answered checks and fetches that belong to no process.
-    pub(in crate::site) fn hear_servers(&mut self, context: &ServiceContext<'_, Message>) {
+    pub(in crate::site) fn hear_servers(&mut self, context: &ServiceContext<'_>) {
         let now_ns = context.now.monotonic_ns;
         let others = self.outgoing.proxies.hear_checks(&mut self.outgoing.client, now_ns);
         let stirred = self.outgoing.caches.take_stirred();

@@ -9,10 +9,10 @@ use cache::{AnswerKey, CacheLookup, ForwardReason, Join, Object, Sharing, Uri};
 use config::route::FoundRoute;
 use config::{ProxyRoute, RouteAction};
 use files::roots::OpenWait;
-use http::{Answer, AnswerContext, FieldList, Method, Request};
+use http::{Answer, FieldList, Method, Request};
 use wire::http::head::Framing;
 
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::site::Site;
 use crate::site::exchange::Exchange;
 use crate::site::outgoing::caches::role::{Opening, Role, Share};
@@ -45,7 +45,7 @@ impl Site {
         &mut self,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         if self.outgoing.caches.is_unused() {
             return self.answer_proxied(found, exchange, context);
@@ -90,7 +90,7 @@ impl Site {
         found: &FoundRoute<'_>,
         route: &ProxyRoute,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
         let (upstream, parts) = self.outgoing.caches.keyed(&route.upstream)?;
         match part_of(exchange.request) {
@@ -124,7 +124,7 @@ impl Site {
         found: &FoundRoute<'_>,
         route: &ProxyRoute,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
         let process = context.id;
         let (waited, is_sought) = self.outgoing.caches.resume(process);
@@ -193,7 +193,7 @@ impl Site {
         (key, validated, why): (AnswerKey, Option<Rc<Object>>, ForwardReason),
         (waited, route): (Option<(u64, u64)>, &ProxyRoute),
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
         let process = context.id;
         if !asks_for_whole(exchange.request) {
@@ -237,7 +237,7 @@ impl Site {
         (key, validated): (AnswerKey, Option<Rc<Object>>),
         sharing: Sharing,
         exchange: &Exchange<'_, '_>,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Option<Answer> {
         let why = match (&validated, sharing) {
             (Some(_), _) => ForwardReason::Stale,
@@ -257,7 +257,6 @@ impl Site {
     }
 }
 
-/// The fields of a request.
 pub(super) fn copy_of(request: &Request<'_>) -> FieldList {
     let mut copy = FieldList::new();
     for (name, value) in request.head.fields.iter() {

@@ -10,10 +10,10 @@ use config::ProxyRoute;
 use config::route::FoundRoute;
 use files::roots::{NamedOpen, OpenWait};
 use files::{RootIndex, Warm, limits};
-use http::{Answer, AnswerContext};
+use http::Answer;
 use sys::file::FileHandle;
 
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::site::Site;
 use crate::site::exchange::Exchange;
 use crate::site::outgoing::caches::role::{Opening, Role};
@@ -59,7 +59,7 @@ impl Site {
         (opening, patience): (Opening, OpenWait),
         (found, route): (&FoundRoute<'_>, &ProxyRoute),
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
         let process = context.id;
         let body = if exchange.reply.sends_body() {
@@ -91,7 +91,7 @@ impl Site {
         &mut self,
         (found, route): (&FoundRoute<'_>, &ProxyRoute),
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
         let Some(Role::Opens(opening)) = self.outgoing.caches.take_role(context.id) else {
             return None;
@@ -105,7 +105,7 @@ impl Site {
         opening: &Opening,
         (found, route): (&FoundRoute<'_>, &ProxyRoute),
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
         self.outgoing.caches.forget_gone(opening, &exchange.request.head.fields);
         self.outgoing.caches.set_role(context.id, Role::Sought);

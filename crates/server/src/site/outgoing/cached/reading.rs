@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use cache::{CacheOutcome, FetchId, ForwardReason, Selection};
 use config::ProxyRoute;
-use http::{Answer, AnswerContext, Status};
+use http::{Answer, Status};
 use runtime::slots::ProcessId;
 
 use super::shown::{selection_of, write_head};
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::site::Site;
 use crate::site::exchange::Exchange;
 use crate::site::outgoing::caches::fill::Progress;
@@ -34,7 +34,7 @@ impl Site {
         process: ProcessId,
         route: Option<&ProxyRoute>,
         exchange: &mut Exchange<'_, '_>,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Answer {
         let answer = self.read_now(process, route, exchange, context.now.monotonic_ns);
         if matches!(answer, Answer::Done | Answer::Cut) {

@@ -13,7 +13,6 @@ use cache::{AnswerKey, DiskRecord, Elsewhere, FetchId, Object, PurgePattern, Tim
 use http::FieldList;
 use runtime::clock::milliseconds;
 use runtime::mailbox::Endpoint;
-use runtime::service::ServiceContext;
 use runtime::slots::ProcessId;
 
 use crate::cache_disk::limits::{
@@ -21,7 +20,7 @@ use crate::cache_disk::limits::{
     CACHE_DISK_UNANSWERED, CACHE_DISK_WAITING,
 };
 use crate::disk_order::{DiskAnswer, DiskFound, DiskOrder, DiskOrders, Loss, SaveId};
-use crate::message::{Message, ToCacheDisk};
+use crate::message::{ServiceContext, ToCacheDisk};
 
 /// The orders.
 #[derive(Debug, Default)]
@@ -230,11 +229,7 @@ impl DiskDesk {
     }
 
     /// Sends what waits, as much as may be under way.
-    pub(in crate::site) fn end_turn(
-        &mut self,
-        context: &mut ServiceContext<'_, Message>,
-        now: Time,
-    ) {
+    pub(in crate::site) fn end_turn(&mut self, context: &mut ServiceContext<'_>, now: Time) {
         let Some(helper) = self.helper else { return self.waiting.clear() };
         while self.sent_ms.len() < CACHE_DISK_UNANSWERED && !self.waiting.is_empty() {
             let orders = DiskOrders { now, orders: self.batch() };

@@ -28,7 +28,7 @@ use client::{Client, ExchangeId};
 use config::{CacheReport, UpstreamCache};
 use runtime::clock::{Now, nanoseconds};
 use runtime::mailbox::Endpoint;
-use runtime::service::{SchedulerCommand, ServiceContext};
+use runtime::service::SchedulerCommand;
 use runtime::slots::ProcessId;
 
 use self::disk_desk::DiskDesk;
@@ -37,7 +37,7 @@ use self::role::Role;
 use self::settings::rules_of;
 use crate::cache_order::CacheOrder;
 use crate::limits::CACHE_ORDERS;
-use crate::message::{Message, ToScheduler};
+use crate::message::{ServiceContext, ToScheduler};
 use crate::site::endpoints::Helpers;
 use crate::site::outgoing::proxy::{Place, Proxies};
 
@@ -248,7 +248,7 @@ impl Caches {
     }
 
     /// Ends a turn: those that have waited too long go to a server, and all that wait for something are called.
-    pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_>) {
         let now_ns = context.now.monotonic_ns;
         self.set_now(context.now);
         let mut is_sweeping = false;
@@ -286,7 +286,7 @@ impl Caches {
         }
     }
 
-    fn send_orders(&mut self, context: &mut ServiceContext<'_, Message>) {
+    fn send_orders(&mut self, context: &mut ServiceContext<'_>) {
         if self.orders.is_empty() && self.outgoing.is_empty() {
             return;
         }

@@ -5,12 +5,12 @@
 use std::rc::Rc;
 
 use config::route::FoundRoute;
-use http::{Answer, AnswerContext};
+use http::Answer;
 use pages::{Page, SetIndex};
 use runtime::diagnostic::Level;
 use wire::http::status::Status;
 
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::site::Site;
 use crate::site::exchange::Exchange;
 use crate::site::handed_on::HandedOn;
@@ -23,7 +23,7 @@ impl Site {
         (page, set): (&Page, SetIndex),
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         let output = self.pages.runner().map(|runner| runner.output());
         let handed_on = output.and_then(|output| HandedOn::of(output, found, is_of_page));

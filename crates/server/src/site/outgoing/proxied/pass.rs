@@ -10,14 +10,14 @@ use client::{
 };
 use config::route::FoundRoute;
 use config::{ProxyRoute, RouteAction};
-use http::{Answer, AnswerContext, FieldList, Request, Status};
+use http::{Answer, FieldList, Request, Status};
 use runtime::slots::ProcessId;
 use runtime::trace;
 use wire::http::head::Framing;
 use wire::http::method::Method;
 
 use crate::limits::PROXY_PART_SIZE;
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::site::Site;
 use crate::site::exchange::{Exchange, try_again_soon};
 use crate::site::outgoing::cached::{self, Headed};
@@ -58,7 +58,7 @@ impl Site {
         &mut self,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         match exchange.place.handed_on() {
             Some(handed_on) => exchange.with_headers(handed_on.headers(), |exchange| {
@@ -79,7 +79,7 @@ impl Site {
         found: &FoundRoute<'_>,
         route: Option<&ProxyRoute>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         // The answer of a server that was asked first is not one of the route.
         let route = route.filter(|_| !self.outgoing.proxies.is_question(context.id));
@@ -333,7 +333,7 @@ impl Site {
         refused: Refused,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
         self.end_proxied(context.id, exchange, context.now.monotonic_ns);
         if let Some(answer) = self.cache_refusal(context.id, found, refused, exchange) {

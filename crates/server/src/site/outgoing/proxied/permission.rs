@@ -8,9 +8,9 @@ use std::rc::Rc;
 use client::{OutgoingBody, ResponseHead};
 use config::ForwardAuth;
 use config::route::FoundRoute;
-use http::{Answer, AnswerContext, FieldList, Intake, Request, Status};
+use http::{Answer, FieldList, Intake, Request, Status};
 
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::site::Site;
 use crate::site::exchange::Exchange;
 use crate::site::outgoing::proxy::carried::{Parcel, Refused};
@@ -28,7 +28,7 @@ impl Site {
         path: &str,
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
         if exchange.place.is_permitted() || exchange.reply.is_begun() {
             return None;
@@ -50,7 +50,7 @@ impl Site {
         (path, asked): (&str, &ForwardAuth),
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
         let (process, now_ns) = (context.id, context.now.monotonic_ns);
         if !self.outgoing.proxies.is_question(process)
@@ -81,7 +81,7 @@ impl Site {
         request: &Request<'_>,
         path: &str,
         asked: &ForwardAuth,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> bool {
         let Ok(head) = question_of(request, path, asked) else { return false };
         let question = Parcel { method: "GET", head, body: OutgoingBody::None, upgrade: None };
@@ -97,7 +97,7 @@ impl Site {
         &mut self,
         request: &Request<'_>,
         asked: &ForwardAuth,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Result<Option<Rc<FieldList>>, Refused> {
         let (process, now_ns) = (context.id, context.now.monotonic_ns);
         let early = self.outgoing.proxies.take_early(process);
@@ -120,7 +120,7 @@ impl Site {
     pub(in crate::site) fn ask_for_body(
         &mut self,
         request: &Request<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Intake {
         if self.entry.is_delayed(context.id) {
             return Intake::Pause;
@@ -143,7 +143,7 @@ impl Site {
         request: &Request<'_>,
         kept: &mut Kept,
         data: &SiteData,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Intake {
         let (process, now_ns) = (context.id, context.now.monotonic_ns);
         let found = kept.route(data);
@@ -180,7 +180,7 @@ impl Site {
     pub(in crate::site) fn begin_question(
         &mut self,
         request: &Request<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<Intake> {
         let data = Rc::clone(&self.data);
         let kept = context.take_kept::<Kept>()?;
@@ -199,7 +199,7 @@ impl Site {
     pub(in crate::site) fn intake_of_question(
         &mut self,
         intake: Intake,
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Intake {
         let now_ns = context.now.monotonic_ns;
         match self.outgoing.proxies.hear(context.id, self.outgoing.client.exchanges(), now_ns) {

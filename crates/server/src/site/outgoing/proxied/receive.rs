@@ -8,10 +8,10 @@ use std::rc::Rc;
 use client::OutgoingBody;
 use config::route::FoundRoute;
 use config::{ProxiedBodies, RouteAction};
-use http::{AnswerContext, BodyPolicy, Intake, Request};
+use http::{BodyPolicy, Intake, Request};
 use wire::http::head::Framing;
 
-use crate::message::Message;
+use crate::message::AnswerContext;
 use crate::site::Site;
 use crate::site::head_judgement::HeadJudgement;
 use crate::site::outgoing::proxy::Carried;
@@ -44,7 +44,7 @@ impl Site {
     pub(in crate::site) fn begin_proxied_body(
         &mut self,
         request: &Request<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        context: &mut AnswerContext<'_>,
     ) -> Option<Intake> {
         let data = Rc::clone(&self.data);
         let mut kept = context.take_kept::<Kept>()?;
@@ -81,7 +81,7 @@ impl Site {
     pub(in crate::site) fn take_proxied_body(
         &mut self,
         piece: &[u8],
-        context: &AnswerContext<'_, Message>,
+        context: &AnswerContext<'_>,
     ) -> Intake {
         let intake = self.outgoing.proxies.take_piece(
             context.id,

@@ -9,7 +9,7 @@ use client::{Client, ExchangeId, ResponseHead};
 use config::ProxiedBodies;
 use http::{ProxiedNotes, Request};
 use proxy::{RequestOutcome, ServerPreference};
-use runtime::service::{SchedulerCommand, ServiceContext};
+use runtime::service::SchedulerCommand;
 use runtime::slots::ProcessId;
 
 use super::carried::{Parcel, Stage, Tunnelled};
@@ -17,7 +17,7 @@ use super::checks::Checks;
 use super::sticky;
 use super::upstreams::{UpstreamId, Upstreams};
 use super::{Carried, Live, Place};
-use crate::message::Message;
+use crate::message::ServiceContext;
 use crate::site_data::SiteData;
 use crate::upstream_report::{UpstreamOrder, UpstreamReport};
 
@@ -308,7 +308,7 @@ impl Proxies {
     pub(crate) fn end_turn(
         &mut self,
         client: &mut pages::fetch::PageFetches,
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_>,
     ) {
         let now_ns = context.now.monotonic_ns;
         for (id, live) in self.upstreams.all_mut() {

@@ -5,7 +5,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
 
-use config::{ListenerAddress, ProxyProtocol};
+use config::ListenerAddress;
 use http::Request;
 use wire::proxy::ProxiedClient;
 use wire::proxy_header::{ProxyVersion, write};
@@ -32,10 +32,6 @@ pub(in crate::site) fn client_of(request: &Request<'_>, data: &SiteData) -> Prox
 }
 
 /// The header in this version.
-pub(in crate::site) fn lead(version: ProxyProtocol, client: &ProxiedClient) -> Rc<[u8]> {
-    let version = match version {
-        ProxyProtocol::V1 => ProxyVersion::V1,
-        ProxyProtocol::V2 => ProxyVersion::V2,
-    };
+pub(in crate::site) fn lead(version: ProxyVersion, client: &ProxiedClient) -> Rc<[u8]> {
     write(version, client).into()
 }

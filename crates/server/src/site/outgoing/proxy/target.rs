@@ -3,6 +3,8 @@
 //! Owns when a path is passed on byte for byte. It is unless it was rewritten, or has dot segments or empty segments:
 //! then the server gets the path by which the route was found, because it might read the other one differently.
 
+use wire::http::target::percent_encode;
+
 /// The target for a server: `path` is the decoded path, of which the bytes before `rest` are left out; `raw` is the
 /// path as it came.
 pub(in crate::site) fn target_of(
@@ -14,7 +16,7 @@ pub(in crate::site) fn target_of(
     let mut out = String::with_capacity(raw.len() + query.map_or(0, str::len) + 1);
     match raw_rest(raw, path, rest) {
         Some(raw) => out.push_str(raw),
-        None => encode(path.get(rest..).unwrap_or_default(), &mut out),
+        None => percent_encode(path.get(rest..).unwrap_or_default(), OF_PATHS, &mut out),
     }
     if !out.starts_with('/') {
         out.insert(0, '/');
@@ -51,18 +53,8 @@ fn raw_rest<'r>(raw: &'r str, path: &str, rest: usize) -> Option<&'r str> {
     if expected.next().is_some() { None } else { raw.get(start?..) }
 }
 
-/// Adds a path, percent-encoded (RFC 3986 section 3.3).
-fn encode(path: &str, out: &mut String) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            let digit = |value: u8| char::from(DIGITS[usize::from(value & 0xF)]);
-            out.extend(['%', digit(byte >> 4), digit(byte)]);
-        }
-    }
-}
+/// The characters of a path that are not percent-encoded (RFC 3986 section 3.3), beside letters and digits.
+const OF_PATHS: &[u8] = b"-._~!$&'()*+,;=:@/";
 
 #[cfg(test)]
 mod tests {

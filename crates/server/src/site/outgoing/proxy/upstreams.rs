@@ -93,12 +93,10 @@ impl Upstreams {
         }
     }
 
-    /// The upstream with this name.
     pub(in crate::site) fn named(&self, name: &str) -> Option<UpstreamId> {
         self.by_name.get(name).copied()
     }
 
-    /// An upstream.
     pub(in crate::site) fn get(&self, id: UpstreamId) -> Option<&Live> {
         self.live.get(&id)
     }
@@ -195,7 +193,6 @@ impl Live {
         known.map_or_else(String::new, |server| server.address.to_string())
     }
 
-    /// The identity of a server.
     pub(in crate::site) fn identity(&self, server: ServerIndex) -> Option<u64> {
         let known = self.servers.rules().servers.get(usize::from(server.0));
         known.map(|server| server.identity)

@@ -1,0 +1,126 @@
+//! Goal: a finding names its cause and its price. Method: the files of a clean host in a directory with one cause set
+//! up, and the text of one check.
+
+use tune::{Evidence, Finding, HostReading, Percent, Price};
+
+use crate::fake::Fake;
+
+/// The finding of a check after two readings, with this change in between.
+fn found(check: &str, plant: impl FnOnce(&Fake), happens: impl FnOnce(&Fake)) -> Finding {
+    let fake = Fake::new();
+    plant(&fake);
+    let mut host = HostReading::of(fake.path(), Some(100));
+    happens(&fake);
+    host.look_again(1.0);
+    (tune::find(check).unwrap().judge)(&host).unwrap()
+}
+
+fn nothing(_: &Fake) {}
+
+/// The range of a price that was counted.
+fn range(finding: &Finding) -> Percent {
+    match finding {
+        Finding::Costs(_, _, Price::Scaled(range) | Price::Measured(range)) => *range,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_upstream_is_named_with_its_program_and_what_bounds_its_connections() {
+    let plant = |fake: &Fake| {
+        fake.program(77, "database");
+        fake.link("proc/77/fd/5", "socket:[4242]");
+        let listener = "   0: 0100007F:2382 00000000:0000 0A 0:0 00:0 00 0 0 4242 1\n";
+        fake.write("proc/net/tcp", &format!("  sl local rem st\n{listener}"));
+        let waits = "data_sent=9 data_received=9 last_sent_ms=8 last_received_ms=20";
+        let asks = "data_sent=9 data_received=9 last_sent_ms=90 last_received_ms=50";
+        let client = |port| format!("accepted 1 80 10.0.0.2/{port} {asks}\n");
+        let clients: String = (0..30).map(client).collect();
+        fake.connections(&format!(
+            "opened 1 4000 127.0.0.1/9090 {waits}\nopened 1 4001 127.0.0.1/9090 {waits}\n{clients}"
+        ));
+        fake.write("velodrome/upstreams/100", "8\n127.0.0.1/9090 16 14 0 20\n");
+    };
+    let finding = found("app.upstream", plant, nothing);
+    assert_eq!(
+        finding.text(),
+        "2.0 connections to other servers at 10 looks: 1.8 wait for an answer, the longest for 20 ms, 0.0 are not \
+         open yet; to 127.0.0.1:9090, database (process 77); hardly one of them is free while 30 requests of \
+         clients wait: something bounds their number"
+    );
+    assert_eq!(range(&finding), Percent { low: 45.0, high: 90.0 });
+}
+
+#[test]
+fn a_pool_that_is_larger_than_its_use_hides_no_wait() {
+    let plant = |fake: &Fake| {
+        let idle = "data_sent=9 data_received=9 last_sent_ms=9000 last_received_ms=8900";
+        let pool = |port| format!("opened 1 {port} 10.0.0.9/80 {idle}\n");
+        let asks = "data_sent=9 data_received=9 last_sent_ms=90 last_received_ms=50";
+        let pool: String = (0..40).map(pool).collect();
+        fake.connections(&format!("{pool}accepted 1 80 10.0.0.2/9 {asks}\n"));
+    };
+    assert!(matches!(found("app.upstream", plant, nothing), Finding::Good(_)));
+    let plant = |fake: &Fake| {
+        plant(fake);
+        fake.write("velodrome/upstreams/100", "8\n10.0.0.9/80 320 8 0 70\n");
+    };
+    assert_eq!(range(&found("app.upstream", plant, nothing)), Percent { low: 40.0, high: 80.0 });
+}
+
+#[test]
+fn a_limit_of_files_that_is_far_away_costs_little() {
+    let limit = |open: u32| {
+        let plant = |fake: &Fake| {
+            let soft =
+                "Max open files            20000                524288               files\n";
+            fake.write("proc/100/limits", soft);
+            (0..open).for_each(|file| fake.write(&format!("proc/100/fd/{file}"), ""));
+        };
+        match found("app.nofile", plant, nothing) {
+            Finding::Costs(Evidence::Set, _, Price::Published(share)) => share,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(limit(7), 0.02);
+    assert_eq!(limit(4000), 0.2);
+    // They cannot be seen.
+    assert_eq!(limit(0), 0.5);
+}
+
+/// The finding for connections that arrive while the server runs for some milliseconds.
+fn connected(count: u64, segments: u64, ran: u64) -> Finding {
+    found("app.keepalive", nothing, |fake| {
+        fake.snmp(&[("Tcp.PassiveOpens", count), ("Tcp.InSegs", segments)]);
+        fake.ran(100, ran, 0);
+    })
+}
+
+#[test]
+fn a_handshake_of_tls_costs_what_the_server_ran_for_it() {
+    let with_tls = connected(219, 1_800, 980);
+    assert!(with_tls.text().contains("the server ran for 4.47 ms for each"), "{with_tls:?}");
+    assert!(range(&with_tls).middle() > 30.0, "{with_tls:?}");
+    // More requests on each connection: less of it is for the handshake.
+    let many = range(&connected(219, 8_000, 980));
+    assert!(many.high < 10.0 && many.high > 1.0, "{many:?}");
+    // Too few segments for a handshake: the time is for requests.
+    assert!(matches!(connected(150, 800, 980), Finding::Good(_)));
+    assert!(matches!(connected(15, 120, 980), Finding::Good(_)));
+    // Very many connections cost without TLS, however many requests each has.
+    assert_eq!(range(&connected(9_000, 50_000, 900)), Percent { low: 15.0, high: 50.0 });
+}
+
+#[test]
+fn an_idle_server_loses_little_to_its_neighbours() {
+    let beside = |ran: u64, waited: u64| {
+        found("env.neighbours", nothing, |fake| {
+            fake.busy_cpus();
+            fake.ran(100, ran, waited);
+            fake.beside(50, 0, 90);
+        })
+    };
+    // Half of the time in which it wants to run, which is hardly any.
+    assert!(matches!(beside(10, 10), Finding::Good(_)));
+    assert_eq!(range(&beside(400, 500)), Percent { low: 35.0, high: 50.0 });
+}
