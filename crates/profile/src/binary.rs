@@ -95,8 +95,8 @@ impl Binary {
         Some(Self { segments, frames, index })
     }
 
-    /// The address of the code at an offset of the file, as the file numbers addresses. A mapping begins at a whole page:
-    /// there may be the end of another segment before the first byte of its own.
+    /// The address of the code at an offset of the file, as the file numbers addresses. A mapping begins at a whole
+    /// page: there may be the end of another segment before the first byte of its own.
     pub(crate) fn address_of(&self, offset: u64) -> Option<u64> {
         let is_in = |part: &&Segment| {
             part.is_code && (part.offset & !0xfff..part.offset + part.size).contains(&offset)
