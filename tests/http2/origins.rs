@@ -26,7 +26,8 @@ pub(crate) struct Other {
     pub(crate) address: SocketAddr,
 }
 
-/// Sends back what it gets, with its length as a trailer; says which protocol was spoken.
+/// Sends back what it gets, with its length as a trailer; says which protocol was spoken, and which trailers came. A
+/// handler gets those that were declared, and over HTTP/2 no others.
 const GO: &str = r#"package main
 
 import (
@@ -45,6 +46,17 @@ func main() {
 		}
 		count, _ := io.Copy(answer, request.Body)
 		answer.Header().Set("X-Sum", fmt.Sprint(count))
+	})
+	http.HandleFunc("/trailers", func(answer http.ResponseWriter, request *http.Request) {
+		declared := fmt.Sprint(request.Trailer)
+		count, _ := io.Copy(io.Discard, request.Body)
+		fmt.Fprint(answer, count, " ", declared, " ", request.Trailer)
+	})
+	http.HandleFunc("/counted", func(answer http.ResponseWriter, request *http.Request) {
+		answer.Header().Set("Trailer", "X-Sum")
+		answer.Header().Set("Content-Length", "2")
+		fmt.Fprint(answer, "ok")
+		answer.Header().Set("X-Sum", "7")
 	})
 	http.HandleFunc("/early", func(answer http.ResponseWriter, request *http.Request) {
 		answer.Header().Set("Link", "</a.css>")

@@ -135,8 +135,8 @@ impl Client {
         self.exchanges.running(id).map_or(usize::MAX, |exchange| exchange.outgoing.room())
     }
 
-    /// Ends a streamed body, with trailers if it is chunked, or another protocol. A body that is shorter than announced
-    /// fails.
+    /// Ends a streamed body, or another protocol. Trailers are sent if they can stand behind the body: in chunks, and
+    /// over HTTP/2. A body that is shorter than announced fails.
     pub fn end_body(&mut self, id: ExchangeId, trailers: &FieldList, now_ns: u64) {
         self.feed(id, now_ns, |outgoing| outgoing.finish(trailers));
     }

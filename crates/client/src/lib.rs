@@ -16,6 +16,7 @@
 
 mod answer_fault;
 mod begun;
+mod behind;
 mod body;
 mod client;
 mod deadlines;
@@ -50,7 +51,7 @@ mod version;
 mod way;
 
 pub use answer_fault::AnswerFault;
-pub use body::{ContinueWait, OutgoingBody};
+pub use body::{BodyLength, ContinueWait, OutgoingBody, TrailedBody};
 pub use client::{Client, ClientBounds};
 pub use deadlines::Deadlines;
 pub use exchange::Held;

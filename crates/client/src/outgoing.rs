@@ -7,8 +7,10 @@ use wire::h2::AfterFrame;
 use wire::http::body::{write_chunk, write_last_chunk};
 use wire::http::fields::FieldList;
 
-use crate::body::{ContinueWait, OutgoingBody};
+use crate::behind::Behind;
+use crate::body::{BodyLength, ContinueWait, OutgoingBody, check_trailers};
 use crate::failure::ExchangeFailure;
+use crate::head::WrittenHead;
 use crate::limits::{OUTPUT_BYTES, REQUEST_HELD_BYTES};
 use crate::request::AnswerTo;
 
@@ -29,18 +31,17 @@ pub(crate) struct Outgoing {
     framing: Framing,
     gate: Gate,
     end: End,
+    /// HTTP/1.1 leaves it out where it has no place for it.
+    behind: Behind,
     /// The requester has more than was taken.
     room: Room,
-    /// Whether a part of a streamed body was dropped after it was passed on.
     kept: Kept,
 }
 
 /// How the end of the body is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Framing {
-    /// There is none, or it is whole.
-    Whole,
-    /// The requester still has to send this many bytes.
+    /// By its length, which is 0 without a body. The requester still has to send this many bytes.
     Counted(u64),
     Chunked,
     /// There is none, but another protocol may follow.
@@ -60,17 +61,20 @@ enum Gate {
 }
 
 /// Whether more will come from the requester.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Coming,
-    /// No more, and a trailer section marks the end.
-    Trailers(Box<FieldList>),
+    /// No more, and the end is still to be marked: by trailers, a last chunk or a frame.
+    Due,
     Reached,
 }
 
 /// Whether all of the request is still here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kept {
+    /// It is, whatever was passed on, because the body was whole.
+    Whole,
+    /// It still is: nothing of a streamed body was dropped after it was passed on.
     All,
     Part,
 }
@@ -82,8 +86,8 @@ pub(crate) enum NextFrame<'o> {
     Nothing,
     /// A piece of the body, not more than there is room for.
     Content(&'o [u8], AfterFrame),
-    /// Trailers, or the end alone.
-    Trailers(Box<FieldList>),
+    /// The end, with trailers or alone.
+    End(Option<&'o FieldList>),
 }
 
 /// Whether the requester waits for room.
@@ -96,7 +100,7 @@ enum Room {
 impl Outgoing {
     /// The request, complete or with a body to come.
     pub(crate) fn of(
-        head: Vec<u8>,
+        head: WrittenHead,
         body: OutgoingBody,
         answer_to: AnswerTo,
         expectation: ContinueWait,
@@ -105,21 +109,32 @@ impl Outgoing {
             ContinueWait::Continue => Gate::Waiting,
             ContinueWait::Nothing => Gate::Open,
         };
+        let kept = match body {
+            OutgoingBody::Streamed(_) => Kept::All,
+            _ => Kept::Whole,
+        };
+        let mut behind = Behind::declared_as(head.declared);
         let (body, framing, end) = match body {
             OutgoingBody::None if answer_to == AnswerTo::Upgrade => {
                 (Vec::new(), Framing::Asking, End::Reached)
             }
-            OutgoingBody::None => (Vec::new(), Framing::Whole, End::Reached),
-            OutgoingBody::Whole(bytes) => (bytes, Framing::Whole, End::Reached),
-            OutgoingBody::Streamed(Some(0)) => (Vec::new(), Framing::Whole, End::Reached),
+            OutgoingBody::None => (Vec::new(), Framing::Counted(0), End::Reached),
+            OutgoingBody::Whole(bytes) => (bytes, Framing::Counted(0), End::Reached),
+            OutgoingBody::Trailed(whole) => {
+                let framing = match whole.length {
+                    BodyLength::Said => Framing::Counted(0),
+                    BodyLength::Unsaid => Framing::Chunked,
+                };
+                behind.set(whole.trailers);
+                (whole.content, framing, End::Due)
+            }
             OutgoingBody::Streamed(Some(length)) => {
                 (Vec::new(), Framing::Counted(length), End::Coming)
             }
             OutgoingBody::Streamed(None) => (Vec::new(), Framing::Chunked, End::Coming),
         };
-        let (head_sent, body_sent, room) = (0, 0, Room::Enough);
-        let kept = Kept::All;
-        Self { head: head.into(), head_sent, body, body_sent, framing, gate, end, room, kept }
+        let (head, head_sent, body_sent, room) = (head.text.into(), 0, 0, Room::Enough);
+        Self { head, head_sent, body, body_sent, framing, gate, end, behind, room, kept }
     }
 
     /// Takes a part of a streamed body, as much as there is room for, and returns how much. A body that will not be
@@ -138,9 +153,6 @@ impl Outgoing {
         self.body.extend_from_slice(taken);
         if let Framing::Counted(missing) = &mut self.framing {
             *missing -= taken.len() as u64;
-            if *missing == 0 {
-                self.end = End::Reached;
-            }
         }
         if taken.len() < bytes.len() {
             self.room = Room::Wanted;
@@ -172,16 +184,20 @@ impl Outgoing {
             return Ok(());
         }
         self.end = match self.framing {
-            Framing::Counted(_) => return Err(ExchangeFailure::RequestLength),
-            Framing::Chunked => End::Trailers(Box::new(checked(trailers)?.clone())),
-            Framing::Whole | Framing::Asking | Framing::Raw => End::Reached,
+            Framing::Counted(1..) => return Err(ExchangeFailure::RequestLength),
+            Framing::Counted(0) | Framing::Chunked => {
+                check_trailers(trailers)?;
+                self.behind.set(trailers.clone());
+                End::Due
+            }
+            Framing::Asking | Framing::Raw => End::Reached,
         };
         Ok(())
     }
 
     /// Another protocol begins: what the requester sends is passed on as it is, until it ends.
     pub(crate) fn change_protocol(&mut self) {
-        (self.framing, self.end) = (Framing::Raw, End::Coming);
+        (self.framing, self.end, self.kept) = (Framing::Raw, End::Coming, Kept::Part);
     }
 
     /// Whether it is another protocol.
@@ -232,26 +248,31 @@ impl Outgoing {
                 write_chunk(out, piece);
                 self.body_sent += piece.len();
             }
-            Framing::Whole | Framing::Counted(_) | Framing::Asking | Framing::Raw => {
+            Framing::Counted(_) | Framing::Asking | Framing::Raw => {
                 let piece = waiting.get(..room).unwrap_or(waiting);
                 out.extend_from_slice(piece);
                 self.body_sent += piece.len();
             }
         }
-        if self.framing != Framing::Whole {
-            self.forget_sent();
+        self.forget_sent();
+        if self.held_bytes() > 0 {
+            return;
         }
-        if self.held_bytes() == 0
-            && let End::Trailers(trailers) = &self.end
-        {
-            write_last_chunk(out, trailers.fields());
-            self.end = End::Reached;
+        match (self.framing, self.end) {
+            (Framing::Chunked, End::Due) => {
+                let none = FieldList::new();
+                write_last_chunk(out, self.behind.fields().unwrap_or(&none).fields());
+                self.end = End::Reached;
+            }
+            // Nothing can stand behind it here (RFC 9112, 6.3), whatever the requester still says.
+            (Framing::Counted(0), _) => self.end = End::Reached,
+            _ => {}
         }
     }
 
     /// Drops what was passed on of a streamed body, once that is as much as what waits.
     fn forget_sent(&mut self) {
-        if self.body_sent >= self.held_bytes() {
+        if self.kept != Kept::Whole && self.body_sent >= self.held_bytes() {
             if self.body_sent > 0 {
                 self.kept = Kept::Part;
             }
@@ -266,6 +287,11 @@ impl Outgoing {
         &self.head
     }
 
+    /// The value of `Trailer` for a stream, if it is not in the head.
+    pub(crate) fn declared(&self) -> Option<&[u8]> {
+        self.behind.declared()
+    }
+
     /// The content of the next frame of a stream, with at most this many bytes.
     pub(crate) fn next_frame(&mut self, room: usize) -> NextFrame<'_> {
         if self.gate != Gate::Open {
@@ -273,19 +299,14 @@ impl Outgoing {
         }
         let waiting = self.body.get(self.body_sent..).unwrap_or_default();
         if waiting.is_empty() {
-            return match std::mem::replace(&mut self.end, End::Reached) {
-                End::Trailers(trailers) => {
-                    self.kept = Kept::Part;
-                    NextFrame::Trailers(trailers)
-                }
-                end => {
-                    self.end = end;
-                    NextFrame::Nothing
-                }
-            };
+            if self.end != End::Due {
+                return NextFrame::Nothing;
+            }
+            self.end = End::Reached;
+            return NextFrame::End(self.behind.fields());
         }
         let piece = waiting.get(..room).unwrap_or(waiting);
-        let is_last = piece.len() == waiting.len() && self.end == End::Reached;
+        let is_last = piece.len() == waiting.len() && self.ends_with_content();
         let after = if is_last { AfterFrame::Nothing } else { AfterFrame::More };
         if piece.is_empty() { NextFrame::Nothing } else { NextFrame::Content(piece, after) }
     }
@@ -293,19 +314,25 @@ impl Outgoing {
     /// So many bytes of content were passed on in a frame.
     pub(crate) fn pass_on(&mut self, bytes: usize) {
         self.body_sent += bytes;
-        if self.framing != Framing::Whole {
-            self.forget_sent();
+        self.forget_sent();
+        if self.held_bytes() == 0 && self.ends_with_content() {
+            self.end = End::Reached;
         }
+    }
+
+    /// Whether the last frame of content is the last one.
+    fn ends_with_content(&self) -> bool {
+        self.end != End::Coming && self.behind.fields().is_none()
     }
 
     /// Whether all that the requester has sent so far is here, passed on or not.
     pub(crate) fn is_kept(&self) -> bool {
-        self.kept == Kept::All && !self.head.is_empty() && self.gate != Gate::Shut
+        self.kept != Kept::Part && !self.head.is_empty() && self.gate != Gate::Shut
     }
 
     /// Whether more can be passed on now.
     pub(crate) fn has_more(&self) -> bool {
-        let has_body = self.held_bytes() > 0 || matches!(self.end, End::Trailers(_));
+        let has_body = self.held_bytes() > 0 || self.end == End::Due;
         self.head_sent < self.head.len() || has_body && self.gate == Gate::Open
     }
 
@@ -324,6 +351,10 @@ impl Outgoing {
     /// passed on.
     pub(crate) fn rewind(&mut self) {
         (self.head_sent, self.body_sent) = (0, 0);
+        let is_marked = self.framing == Framing::Chunked || self.behind.fields().is_some();
+        if self.end == End::Reached && is_marked {
+            self.end = End::Due;
+        }
     }
 
     /// It is never sent again: drops what was passed on.
@@ -355,18 +386,14 @@ impl Outgoing {
     }
 }
 
-/// Trailers that are not too long.
-fn checked(trailers: &FieldList) -> Result<&FieldList, ExchangeFailure> {
-    let is_long = trailers.fields().lines().len() > wire::limits::TRAILER_SIZE as usize;
-    if is_long { Err(ExchangeFailure::Field) } else { Ok(trailers) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::body::TrailedBody;
 
     fn outgoing(body: OutgoingBody, expectation: ContinueWait) -> Outgoing {
-        Outgoing::of(b"head ".to_vec(), body, AnswerTo::Other, expectation)
+        let head = WrittenHead { text: b"head ".to_vec(), declared: None };
+        Outgoing::of(head, body, AnswerTo::Other, expectation)
     }
 
     /// Everything that can be passed on, in pieces of this size.
@@ -403,6 +430,73 @@ mod tests {
         assert!(!chunked.is_over());
         assert_eq!(written(&mut chunked, 1000), "1\r\nd\r\n0\r\nX-Sum: 7\r\n\r\n");
         assert!(chunked.is_over());
+    }
+
+    /// All frames, with contents of at most 4 bytes.
+    fn framed(outgoing: &mut Outgoing) -> String {
+        let mut frames = String::new();
+        outgoing.take_head();
+        loop {
+            let content = match outgoing.next_frame(4) {
+                NextFrame::Nothing => return frames,
+                NextFrame::Content(piece, after) => {
+                    frames += &format!("{} {after:?}, ", piece.escape_ascii());
+                    piece.len()
+                }
+                NextFrame::End(trailers) => {
+                    frames += &format!("end {}", trailers.map_or(0, FieldList::len));
+                    0
+                }
+            };
+            outgoing.pass_on(content);
+        }
+    }
+
+    #[test]
+    fn trailers_stand_behind_chunks_and_in_frames_and_nowhere_else() {
+        let trailed = |length| {
+            let trailers = FieldList::of(&[("x-sum", "7")]);
+            OutgoingBody::Trailed(Box::new(TrailedBody {
+                content: b"whole".into(),
+                trailers,
+                length,
+            }))
+        };
+        for (length, text) in [
+            (BodyLength::Said, "head whole"),
+            (BodyLength::Unsaid, "head 5\r\nwhole\r\n0\r\nX-Sum: 7\r\n\r\n"),
+        ] {
+            let mut whole = outgoing(trailed(length), ContinueWait::Nothing);
+            for _ in 0..2 {
+                assert_eq!(written(&mut whole, 1000), text);
+                assert!(whole.is_over() && whole.is_kept());
+                whole.rewind();
+                assert_eq!(framed(&mut whole), "whol More, e More, end 1");
+                assert!(whole.is_over() && whole.is_kept());
+                whole.rewind();
+            }
+        }
+        for trailers in [&[][..], &[("x-sum", "7")]] {
+            let trailers = FieldList::of(trailers);
+            let streamed = || outgoing(OutgoingBody::Streamed(Some(5)), ContinueWait::Nothing);
+            let mut text = streamed();
+            assert_eq!(text.take(b"whole"), Ok(5));
+            assert_eq!(written(&mut text, 1000), "head whole");
+            assert!(text.is_over(), "HTTP/1.1 needs no more");
+            assert_eq!(text.finish(&trailers), Ok(()));
+            assert!(!text.has_more());
+            let mut known = streamed();
+            assert_eq!((known.take(b"whole"), known.finish(&trailers)), (Ok(5), Ok(())));
+            let end = if trailers.is_empty() { "e Nothing, " } else { "e More, end 1" };
+            assert_eq!(framed(&mut known), format!("whol More, {end}"));
+            let mut late = streamed();
+            assert_eq!(late.take(b"whole"), Ok(5));
+            assert_eq!(framed(&mut late), "whol More, e More, ");
+            assert!(!late.is_over());
+            assert_eq!(late.finish(&trailers), Ok(()));
+            assert_eq!(framed(&mut late), format!("end {}", trailers.len()));
+            assert!(known.is_over() && late.is_over());
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use wire::http::method::Method;
 use crate::body::{ContinueWait, OutgoingBody};
 use crate::deadlines::Deadlines;
 use crate::failure::ExchangeFailure;
-use crate::head::HeadWriter;
+use crate::head::{HeadWriter, WrittenHead};
 use crate::id::Requester;
 use crate::limits::METHOD_BYTES;
 use crate::origin::{Destination, OriginTransport};
@@ -101,7 +101,7 @@ impl OutgoingRequest {
     }
 
     /// Writes the head.
-    pub(crate) fn head(&self) -> Result<Vec<u8>, ExchangeFailure> {
+    pub(crate) fn head(&self) -> Result<WrittenHead, ExchangeFailure> {
         self.check_method()?;
         let room = self.fields.fields().lines().len();
         let mut head = HeadWriter::new(&self.method, &self.url.target, room)?;
@@ -136,7 +136,7 @@ impl OutgoingRequest {
         let has_body = match &self.body {
             OutgoingBody::None | OutgoingBody::Streamed(Some(0)) => false,
             OutgoingBody::Whole(bytes) => !bytes.is_empty(),
-            OutgoingBody::Streamed(_) => true,
+            OutgoingBody::Trailed(_) | OutgoingBody::Streamed(_) => true,
         };
         if has_body { self.expectation } else { ContinueWait::Nothing }
     }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     fn sent(request: &OutgoingRequest) -> String {
-        String::from_utf8(request.head().unwrap()).unwrap()
+        String::from_utf8(request.head().unwrap().text).unwrap()
     }
 
     #[test]

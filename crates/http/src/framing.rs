@@ -20,6 +20,11 @@ pub(super) enum StreamFraming {
 }
 
 impl StreamFraming {
+    /// Whether trailers can stand behind the body.
+    pub(super) fn takes_trailers(self) -> bool {
+        matches!(self, Self::Chunked | Self::Carried)
+    }
+
     /// Bytes that may be sent before anything that follows without changing it: the size of a chunk may begin with
     /// zeros (RFC 9112 section 7.1).
     pub(super) fn idle_bytes(self) -> &'static [u8] {

@@ -35,6 +35,8 @@ struct Segment {
     offset: u64,
     size: u64,
     address: u64,
+    /// Whether it can be executed.
+    is_code: bool,
 }
 
 /// A section; without bytes if there is none.
@@ -80,7 +82,8 @@ impl Binary {
         let elf = ElfFile64::<Endianness, _>::parse(data).ok()?;
         let segment = |segment: object::read::elf::ElfSegment64<'d, '_, _, _>| {
             let (offset, size) = segment.file_range();
-            Segment { offset, size, address: segment.address() }
+            let is_code = segment.permissions().executable();
+            Segment { offset, size, address: segment.address(), is_code }
         };
         let segments: Vec<Segment> = elf.segments().map(segment).collect();
         let part = |name: &str| {
@@ -92,13 +95,13 @@ impl Binary {
         Some(Self { segments, frames, index })
     }
 
-    /// The address of the byte at an offset of the file, as the file numbers addresses.
+    /// The address of the code at an offset of the file, as the file numbers addresses. A mapping begins at a whole
+    /// page: there may be the end of another segment before the first byte of its own.
     pub(crate) fn address_of(&self, offset: u64) -> Option<u64> {
-        let is_in = |part: &&Segment| (part.offset..part.offset + part.size).contains(&offset);
-        // A mapping begins at a whole page, which may be before the segment's own first byte.
-        let is_page = |part: &&Segment| part.offset & !0xfff == offset;
-        let found = self.segments.iter().find(is_in);
-        let part = found.or_else(|| self.segments.iter().find(is_page))?;
+        let is_in = |part: &&Segment| {
+            part.is_code && (part.offset & !0xfff..part.offset + part.size).contains(&offset)
+        };
+        let part = self.segments.iter().find(is_in)?;
         Some((part.address + offset).wrapping_sub(part.offset))
     }
 
@@ -147,12 +150,25 @@ mod tests {
     fn functions_of_this_program_begin_before_their_code() {
         let own = Binary::open(&std::env::current_exe().unwrap()).unwrap();
         assert!(!own.frames.bytes.is_empty());
-        let text = own.segments[1];
+        let text = *own.segments.iter().find(|part| part.is_code).unwrap();
         let middle = text.address + text.size / 2;
         let begin = own.function_at(middle).unwrap();
         assert!(begin <= middle && own.function_at(begin) == Some(begin), "{begin:x}");
         assert_eq!(own.address_of(text.offset + 9), Some(text.address + 9));
         assert!(Binary::read(&b"no program"[..]).is_none());
         assert!(Binary::open(Path::new("/dev/zero")).is_none());
+    }
+
+    /// As linkers lay out large programs: the code begins in the file where other bytes end, and elsewhere in memory.
+    #[test]
+    fn a_page_with_the_end_of_another_segment_is_that_of_the_code() {
+        let segments = vec![
+            Segment { offset: 0, size: 0x4ad0, address: 0, is_code: false },
+            Segment { offset: 0x4b00, size: 0x900, address: 0x5b00, is_code: true },
+        ];
+        let program = Binary { segments, frames: Part::default(), index: Part::default() };
+        assert_eq!(program.address_of(0x4000), Some(0x5000));
+        assert_eq!(program.address_of(0x5010), Some(0x6010));
+        assert_eq!(program.address_of(0x3000), None);
     }
 }

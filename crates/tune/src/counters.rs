@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::datagrams::{self, DatagramSocket};
 use crate::files::HostFiles;
 use crate::group::{Group, GroupCounts, groups_of, waited};
 use crate::limits::DEVICES;
@@ -43,6 +44,8 @@ pub(crate) struct Counters {
     pub(crate) uses: Uses,
     /// Its TCP sockets; `None` if none can be seen.
     pub(crate) sockets: Option<Vec<TcpSocket>>,
+    /// Its UDP sockets, by inode; `None` if they cannot be seen.
+    pub(crate) datagrams: Option<BTreeMap<u64, DatagramSocket>>,
     /// The queues in front of devices.
     pub(crate) queues: BTreeMap<String, QueueCounts>,
     /// Packets of each device, received and sent.
@@ -103,6 +106,7 @@ impl Counters {
             groups: groups(files, &members),
             uses: Uses::read(files, &members),
             sockets: sockets.map(|text| TcpSocket::read(&text)).filter(|all| !all.is_empty()),
+            datagrams: datagrams::read(files, &members),
             queues: QueueCounts::read(&text(QUEUE_COUNTS)),
             packets: packets(files),
             devices: devices(files),

@@ -1,4 +1,5 @@
-//! Debugging aids of the server: variables of its environment, libraries and programs that check or trace what it does.
+//! Debugging aids of the server: variables of its environment, libraries and programs that check or trace what it does,
+//! and variables that bound its runtime.
 //!
 //! Owns which of them cost how much, and their text form, which is read as a file. No other variable is kept: many
 //! contain secrets.
@@ -128,7 +129,10 @@ pub(crate) fn told(members: &BTreeSet<u32>) -> Option<String> {
         found.extend(of_paths(&LIBRARIES, &maps));
         let program = std::fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
         found.extend(of_paths(&PROGRAMS, &program.display().to_string()));
-        found.extend(few_threads(&environment, &files, *process));
+        let cpus = Process::allowed(&files, *process).map_or(1, |cpus| cpus.len());
+        let memory = Process::status(&files, *process, "RssAnon");
+        let memory = memory.and_then(|line| line.split(' ').next()?.parse().ok());
+        found.extend(bounds(&environment, cpus, memory));
     }
     is_seen.then(|| found.into_iter().collect())
 }
@@ -167,14 +171,73 @@ fn of_paths<'t>(aids: &'static [Aid], text: &'t str) -> impl Iterator<Item = Str
     aids.iter().filter(is_there).map(|aid| line_of(aid, aid.0.trim_matches('/')))
 }
 
-/// `GOMAXPROCS` below the number of CPUs that the program may use.
-fn few_threads(environment: &str, files: &HostFiles, process: u32) -> Option<String> {
-    let set = environment.split('\0').find_map(|one| one.strip_prefix("GOMAXPROCS="))?;
-    let set: usize = set.parse().ok()?;
-    let cpus = Process::allowed(files, process)?.len();
-    let most = 100.0 * (1.0 - set as f64 / cpus.max(1) as f64);
-    (set > 0 && set < cpus)
-        .then(|| format!("{} {most} GOMAXPROCS={set} with {cpus} CPUs\n", most / 10.0))
+/// The value of a variable.
+fn value<'e>(environment: &'e str, name: &str) -> Option<&'e str> {
+    environment.split('\0').find_map(|one| one.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// Bounds of a language's runtime that keep a program below what the host has: threads, and memory between two runs of
+/// a garbage collector. The program may use so many CPUs, and has written to so many KiB of memory.
+fn bounds(environment: &str, cpus: usize, memory_kib: Option<u64>) -> Vec<String> {
+    let [go, collects, pool] = ["GOMAXPROCS", "GOGC", "UV_THREADPOOL_SIZE"]
+        .map(|name| value(environment, name)?.parse::<usize>().ok().filter(|set| *set > 0));
+    let mut found = Vec::new();
+    let part = |set: usize, of: usize| 100.0 * (1.0 - set as f64 / of.max(1) as f64);
+    if let Some(set) = go.filter(|set| *set < cpus) {
+        let most = part(set, cpus);
+        found.push(format!("{} {most} GOMAXPROCS={set} with {cpus} CPUs\n", most / 10.0));
+    }
+    if let Some(set) = pool.filter(|set| *set < POOL) {
+        // Work that waits (files, names) gains by more threads even on one CPU.
+        let most = part(set, POOL.min(cpus.max(2)));
+        let text = format!(
+            "UV_THREADPOOL_SIZE={set} with {cpus} CPUs (4 is usual): all files, names, pbkdf2"
+        );
+        found.push(format!("{} {} {text} and zlib wait for it\n", 1.0, most.max(5.0)));
+    }
+    if let Some(set) = collects.filter(|set| *set < OFTEN) {
+        // Twice as often costs twice as much; usually it is some percent of the CPU time.
+        let most = (5.0 * 100.0 / set as f64).min(80.0);
+        found.push(format!(
+            "{} {most} GOGC={set} (100 is usual): garbage is collected more often\n",
+            most / 10.0
+        ));
+    }
+    found.extend(memory_limit(environment, memory_kib));
+    found
+}
+
+/// `GOMEMLIMIT`, if the memory that the program has written to is near it or above it. With `GOGC=off` the heap grows
+/// up to it as it should.
+fn memory_limit(environment: &str, memory_kib: Option<u64>) -> Option<String> {
+    let set = value(environment, "GOMEMLIMIT")?;
+    let used = memory_kib? as f64 * 1024.0 / bytes(set)? as f64;
+    let grows_to_it = value(environment, "GOGC") == Some("off");
+    let (price, often) = match used {
+        ABOVE.. => ("20 70", "all the time"),
+        NEAR.. if !grows_to_it => ("3 50", "more often"),
+        _ => return None,
+    };
+    let has = memory_kib? >> 10;
+    Some(format!("{price} GOMEMLIMIT={set}, and it has {has} MiB: garbage is collected {often}\n"))
+}
+
+/// Threads of the pool of libuv, unless another number is set.
+const POOL: usize = 4;
+
+/// Growth of the heap between two collections, in percent, below which garbage is collected often.
+const OFTEN: usize = 50;
+
+/// The part of its limit from which a heap leaves less room between two collections than usual, and hardly any.
+const NEAR: f64 = 0.85;
+const ABOVE: f64 = 1.02;
+
+/// Bytes as Go writes them: `52MiB`, `1GiB`, `1000000`, `1000000B`.
+fn bytes(text: &str) -> Option<u64> {
+    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0), ("", 0)];
+    let (number, shift) =
+        units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)))?;
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 #[cfg(test)]
@@ -191,5 +254,38 @@ mod tests {
         assert_eq!(names, ["MALLOC_PERTURB_=165", "--inspect=0", "--prof"]);
         let program = "/usr/libexec/valgrind/memcheck-amd64-linux";
         assert_eq!(of_paths(&PROGRAMS, program).collect::<String>(), "10 99 valgrind\n");
+    }
+
+    /// The names of the bounds of an environment, with two CPUs and so many MiB of memory.
+    fn bounded(environment: &str, memory: u64) -> Vec<String> {
+        let found = bounds(environment, 2, Some(memory << 10));
+        SwitchedOn::read(&found.concat()).into_iter().map(|one| one.name).collect()
+    }
+
+    #[test]
+    fn bounds_of_runtimes_are_found_if_they_bind() {
+        let names =
+            bounded("A=1\0GOMAXPROCS=1\0GOGC=10\0GOMEMLIMIT=52MiB\0UV_THREADPOOL_SIZE=1\0", 84);
+        let begins: Vec<&str> =
+            names.iter().filter_map(|name| name.split([' ', ',']).next()).collect();
+        let expected = ["GOMAXPROCS=1", "UV_THREADPOOL_SIZE=1", "GOGC=10", "GOMEMLIMIT=52MiB"];
+        assert_eq!(begins, expected);
+        let none: [&str; 0] = [];
+        assert_eq!(
+            bounded("GOMAXPROCS=2\0GOGC=100\0GOMEMLIMIT=1GiB\0UV_THREADPOOL_SIZE=16\0", 84),
+            none
+        );
+        assert_eq!(bounded("GOGC=off\0GOMEMLIMIT=84MiB\0", 84), none);
+        assert_eq!(bounded("GOMEMLIMIT=84MiB\0", 83).len(), 1);
+        assert_eq!(bounded("GOMAXPROCS=\0GOGC=off\0GOMEMLIMIT=off\0", 84), none);
+    }
+
+    #[test]
+    fn bytes_are_read_as_go_writes_them() {
+        assert_eq!(
+            ["52MiB", "1000", "2KiB", "9B", "1GiB"].map(bytes),
+            [Some(52 << 20), Some(1000), Some(2048), Some(9), Some(1 << 30)]
+        );
+        assert_eq!(["off", "", "99999999TiB", "x"].map(bytes), [None; 4]);
     }
 }

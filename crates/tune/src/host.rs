@@ -146,7 +146,7 @@ impl HostReading {
     pub(crate) fn barred(&self, check: &str) -> Option<&'static str> {
         let is_of_network = check.starts_with("net.")
             || (check.starts_with("stack.") && check != "stack.file")
-            || ["app.fastopen", "app.connect", "app.keepalive"].contains(&check);
+            || ["app.fastopen", "app.connect", "app.keepalive", "app.datagrams"].contains(&check);
         (is_of_network && self.network == NetworkPlace::Barred).then_some(
             "the server is in another network namespace, which only root may enter (CAP_SYS_ADMIN)",
         )

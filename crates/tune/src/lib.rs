@@ -23,6 +23,7 @@ mod checks;
 mod connections;
 mod counters;
 mod cpu_wait;
+mod datagrams;
 mod debugging_aids;
 mod descriptors;
 mod files;

@@ -152,7 +152,7 @@ pub(crate) fn told(files: &HostFiles, members: &BTreeSet<u32>) -> io::Result<Str
 }
 
 /// The inodes of the sockets of these programs.
-fn inodes(files: &HostFiles, members: &BTreeSet<u32>) -> BTreeSet<u64> {
+pub(crate) fn inodes(files: &HostFiles, members: &BTreeSet<u32>) -> BTreeSet<u64> {
     let mut all = BTreeSet::new();
     for process in members {
         let open = OpenDescriptor::all(files, *process);

@@ -72,6 +72,9 @@ impl Run<'_> {
         text.visit(outbound.to.scheme(), |name, value| {
             link.encoder.encode_bytes(name, value, indexing_of(name), out);
         });
+        if let Some(names) = exchange.outgoing.declared() {
+            link.encoder.encode("trailer", names, Indexing::Add, out);
+        }
         // This side takes trailers (RFC 9110, 10.1.4).
         link.encoder.encode("te", b"trailers", Indexing::Add, out);
         let is_over = exchange.outgoing.is_over();
@@ -154,10 +157,8 @@ impl Run<'_> {
                 link.output.spend(bytes);
                 link.budget.on_body(bytes);
             }
-            NextFrame::Trailers(trailers) if trailers.is_empty() => {
-                write_data_head(number, 0, AfterFrame::Nothing, out);
-            }
-            NextFrame::Trailers(trailers) => {
+            NextFrame::End(None) => write_data_head(number, 0, AfterFrame::Nothing, out),
+            NextFrame::End(Some(trailers)) => {
                 let begin = begin_headers(out);
                 link.encoder.begin_block(out);
                 for (name, value) in trailers.fields().iter() {

@@ -183,6 +183,38 @@ fn a_body_is_sent_as_windows_allow_and_one_that_never_opens_is_too_late() {
 }
 
 #[test]
+fn trailers_follow_a_body_whose_length_was_said_and_are_declared() {
+    let mut calls = quiet();
+    let sized = || {
+        let mut sized = forward("POST", "/", OutgoingBody::Streamed(Some(4)));
+        sized.head.declare_trailers(b"X-Sum");
+        sized
+    };
+    let id = calls.forward(sized());
+    let (mut origin, heard) = Origin::greeted(&mut calls, &[]);
+    assert!(heard[0].ends_with(" content-length=4 trailer=X-Sum te=trailers"), "{heard:?}");
+    let now_ns = calls.world.now_ns();
+    assert_eq!(calls.client().send(id, b"more", now_ns), 4);
+    assert_eq!(origin.heard(&mut calls), ["DATA 1 4"], "trailers may follow");
+    calls.client().end_body(id, &FieldList::of(&[("X-Sum", "7")]), now_ns);
+    assert_eq!(origin.heard(&mut calls), ["HEADERS 1 x-sum=7 end"]);
+    origin.ok(&mut calls, 1);
+    assert_eq!(calls.news(id, 9), ok());
+    // Without any, the end comes with the content if it is known then.
+    for (stream, length) in [(3, Some(4)), (5, None)] {
+        let body = OutgoingBody::Streamed(length);
+        let id = calls.forward(forward("POST", "/", body));
+        origin.heard(&mut calls);
+        let now_ns = calls.world.now_ns();
+        assert_eq!(calls.client().send(id, b"more", now_ns), 4);
+        calls.client().end_body(id, &FieldList::new(), now_ns);
+        assert_eq!(origin.heard(&mut calls), [format!("DATA {stream} 4 end")]);
+        origin.ok(&mut calls, stream);
+        assert_eq!(calls.news(id, 9), ok());
+    }
+}
+
+#[test]
 fn a_request_for_another_protocol_has_a_connection_of_http1() {
     let mut calls = quiet();
     let id = calls.get("/");

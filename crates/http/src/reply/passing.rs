@@ -26,10 +26,13 @@ impl Reply<'_> {
     /// Begins the head of the answer. Fields, [`Reply::end_head`] and parts follow, then
     /// [`Answer::Part`](crate::Answer::Part) or [`Answer::Done`](crate::Answer::Done). The fields must not say a
     /// length, a coding of the transfer or what becomes of the connection: this does.
-    pub fn pass_on(&mut self, head: &PassedHead) {
+    ///
+    /// Returns whether trailers can stand behind the body, or could if the method were GET.
+    pub fn pass_on(&mut self, head: &PassedHead) -> bool {
         self.note_begun(head.status);
         let framing = self.encoder.begin_passed(head, self.parts, self.output);
         self.continue_later(if self.sends_body() { framing } else { StreamFraming::Omitted });
+        framing.takes_trailers()
     }
 
     /// Ends the parts with trailers, before [`Answer::Done`](crate::Answer::Done). Clients of HTTP/1.0 get none, and

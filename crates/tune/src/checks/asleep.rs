@@ -7,6 +7,7 @@ use crate::cpu_wait::CpuWait;
 use crate::finding::{Finding, Judged, Percent, Price};
 use crate::host::HostReading;
 use crate::processes::{Process, variable_of};
+use crate::tcp::{Side, TcpSocket};
 use crate::watching::{FILE_LOCK, MEMORY_LOCK, Watched};
 
 use super::reclaimed::read_again;
@@ -241,9 +242,18 @@ fn stuck(host: &HostReading) -> Judged {
     let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {
         return Finding::unknown("its sockets cannot be seen");
     };
-    let waits = |one: &&crate::tcp::TcpSocket| one.number("received_queue") > 0;
-    let earlier: BTreeSet<_> = before.iter().filter(waits).map(|one| one.key()).collect();
-    let unread = now.iter().filter(waits).filter(|one| earlier.contains(&one.key())).count();
+    let waits = |one: &&TcpSocket| one.number("received_queue") > 0;
+    let earlier: BTreeMap<_, u64> =
+        before.iter().filter(waits).map(|one| (one.key(), one.number("data_sent"))).collect();
+    let answers =
+        |all: &[TcpSocket]| -> u64 { all.iter().map(|one| one.number("data_sent")).sum() };
+    let has_answered = answers(now) > answers(before);
+    // A connection that was answered meanwhile has a new request, and a queue of new connections has others.
+    let is_same = |one: &&TcpSocket| match one.side {
+        Side::Listens => !has_answered && earlier.contains_key(&one.key()),
+        Side::Accepted | Side::Opened => earlier.get(&one.key()) == Some(&one.number("data_sent")),
+    };
+    let unread = now.iter().filter(waits).filter(is_same).count();
     if unread == 0 {
         return Finding::good("no request waited from one reading to the next");
     }
@@ -337,7 +347,7 @@ fn slept(host: &HostReading) -> Judged {
     calls_are_seen(host)?;
     // A thread beside others that does nothing else serves no request.
     let all = host.watched();
-    let unread = |one: &crate::tcp::TcpSocket| one.number("received_queue") > 0;
+    let unread = |one: &TcpSocket| one.number("received_queue") > 0;
     let is_asked = host.now.sockets.iter().flatten().any(unread);
     let is_waited_for = waits_inside(host);
     let is_alone =

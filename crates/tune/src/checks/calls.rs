@@ -24,13 +24,15 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "app.debug",
-        title: "debugging aids that are switched on",
+        title: "debugging aids and bounds of the runtime that are switched on",
         gain: Gain::of(30.0, 30.0, 10.0, 10.0),
         expected: "from a few percent (a filled allocation) to nearly everything (an emulator)",
         risk: Risk::Process,
         lost: "what they show",
         why: "Variables such as MALLOC_PERTURB_, PYTHONDEVMODE or GODEBUG, libraries such as that of the address \
-              sanitizer, and programs such as valgrind check or trace what a program does, for all of its work.",
+              sanitizer, and programs such as valgrind check or trace what a program does, for all of its work. \
+              GOMAXPROCS, GOGC, GOMEMLIMIT and UV_THREADPOOL_SIZE bound its threads, or the memory that is used before \
+              garbage is collected.",
         fix: "Start the server without it: `tr '\\0' '\\n' < /proc/PID/environ`, `Environment=` of the unit, the \
               image's own variables.",
         source: "mallopt(3); ld.so(8); docs.python.org, using/cmdline; pkg.go.dev/runtime",

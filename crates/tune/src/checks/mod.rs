@@ -5,12 +5,14 @@ mod buffers;
 mod calls;
 mod connections;
 mod cpu;
+mod datagrams;
 mod device;
 mod environment;
 mod filters;
 mod groups;
 mod growth;
 mod halted;
+mod handshakes;
 mod memory;
 mod network;
 mod observers;
@@ -35,7 +37,7 @@ fn server(host: &HostReading) -> Result<u32, Finding> {
 }
 
 /// All checks.
-pub const ALL: [&[Check]; 23] = [
+pub const ALL: [&[Check]; 25] = [
     process::CHECKS,
     scheduling::CHECKS,
     asleep::CHECKS,
@@ -53,9 +55,11 @@ pub const ALL: [&[Check]; 23] = [
     stack::CHECKS,
     filters::CHECKS,
     sockets::CHECKS,
+    handshakes::CHECKS,
     transport::CHECKS,
     upstreams::CHECKS,
     buffers::CHECKS,
+    datagrams::CHECKS,
     environment::CHECKS,
     groups::CHECKS,
     observers::CHECKS,

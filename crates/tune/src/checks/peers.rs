@@ -9,6 +9,7 @@ use crate::name_queries::{self, NameQueries};
 use crate::tcp::{Side, TcpSocket};
 
 use super::asleep::{calls_are_seen, woken};
+use super::process::nearly_all;
 use super::waiting::idle_share;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -163,6 +164,14 @@ fn unclosed(host: &HostReading) -> Judged {
     let earlier = host.before.sockets.as_deref().map_or(later, count);
     let grown = later.saturating_sub(earlier);
     let text = format!("{later} of its {} sockets, {grown} more than before", now.len());
+    // Errors for want of descriptors (app.nofile, app.calls) are its consequence then.
+    if later >= UNCLOSED
+        && later * 2 >= now.len()
+        && let Some((open, most)) = nearly_all(host)
+    {
+        let text = format!("{text}; they use up its descriptors: {open} of {most} are open");
+        return Finding::scaled(text, Percent::between(60.0, 99.0));
+    }
     match later >= UNCLOSED && later * 10 >= now.len() {
         true if grown > 0 => Finding::scaled(text, Percent::between(5.0, 60.0)),
         true => Finding::set(text, 0.5),

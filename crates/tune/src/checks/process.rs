@@ -146,14 +146,27 @@ fn nofile(host: &HostReading) -> Judged {
     worst(host, |process| nofile_of(host, process))
 }
 
+/// The open descriptors of a program of the server that may have hardly any more, and its limit.
+pub(super) fn nearly_all(host: &HostReading) -> Option<(u64, u64)> {
+    let of = |process: &u32| {
+        let limits = host.text(&format!("/proc/{process}/limits"))?;
+        let soft: u64 = soft_limit(&limits)?.parse().ok()?;
+        let open = host.names(&format!("/proc/{process}/fd")).len() as u64;
+        (open * 10 >= soft * 9).then_some((open, soft))
+    };
+    host.now.members.iter().find_map(of)
+}
+
+/// The soft limit of open files: a number, or `unlimited`.
+fn soft_limit(limits: &str) -> Option<&str> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()
+}
+
 fn nofile_of(host: &HostReading, process: u32) -> Judged {
     let limits =
         Finding::known(host.text(&format!("/proc/{process}/limits")), "its limits cannot be read")?;
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
-    let soft = Finding::known(
-        line.and_then(|line| line.split_whitespace().next()),
-        "its limits have an unknown format",
-    )?;
+    let soft = Finding::known(soft_limit(&limits), "its limits have an unknown format")?;
     let Ok(soft) = soft.parse::<u64>() else { return Finding::good("as many as it likes") };
     let open = OpenDescriptor::most(host, process);
     // A process always has an open descriptor: zero means that they cannot be seen.

@@ -23,18 +23,6 @@ pub(super) const CHECKS: &[Check] = &[
         judge: somaxconn,
     },
     Check {
-        id: "stack.synbacklog",
-        title: "the handshake queue",
-        gain: Gain::of(2.0, 10.0, 15.0, 0.0),
-        expected: "no dropped handshakes in bursts",
-        risk: Risk::Reversible,
-        lost: "nothing",
-        why: "Handshakes beyond it are dropped, or answered with a cookie that loses TCP options.",
-        fix: "sysctl net.ipv4.tcp_max_syn_backlog=4096",
-        source: "Seastar, perftune.py",
-        judge: handshakes,
-    },
-    Check {
         id: "stack.ports",
         title: "local ports for outgoing connections",
         gain: Gain::of(5.0, 10.0, 30.0, 0.0),
@@ -192,30 +180,6 @@ fn somaxconn(host: &HostReading) -> Judged {
             Finding::good(format!("{most}; {dropped} were dropped {}", host.span()))
         }
         Some(0) => Finding::good(format!("{most}, and none was dropped")),
-    }
-}
-
-fn handshakes(host: &HostReading) -> Judged {
-    let drops = ["TcpExt.TCPReqQFullDrop", "TcpExt.TCPReqQFullDoCookies"];
-    let dropped: u64 =
-        drops.iter().filter_map(|name| host.moved(|counters| counters.network(name))).sum();
-    let most = host.sysctl("net.ipv4.tcp_max_syn_backlog");
-    if dropped > 0 && host.seconds.is_some() {
-        let full = format!("the queue was full {dropped} times {}", host.span());
-        // It has no more room than the accept queue (tcp_conn_request in the kernel's net/ipv4/tcp_input.c).
-        return match accept_queue_room(host) {
-            Some(room) if most.is_none_or(|most| room < most) => Finding::good(format!(
-                "{full}, because a listener has room for {room}: see app.backlog and stack.somaxconn"
-            )),
-            _ => Finding::seen(full, 1.0),
-        };
-    }
-    match most {
-        None => Finding::unknown("net.ipv4.tcp_max_syn_backlog cannot be read"),
-        Some(most) if most < 512 => {
-            Finding::set(format!("net.ipv4.tcp_max_syn_backlog is {most}"), 0.5)
-        }
-        Some(most) => Finding::good(format!("{most}")),
     }
 }
 

@@ -124,3 +124,88 @@ fn an_idle_server_loses_little_to_its_neighbours() {
     assert!(matches!(beside(10, 10), Finding::Good(_)));
     assert_eq!(range(&beside(400, 500)), Percent { low: 35.0, high: 50.0 });
 }
+
+/// Half-open connections, SYNs that were dropped while the accept queue had room, and connections that were opened.
+fn flooded(half_open: u32, dropped: u64, opened: u64) -> Finding {
+    let plant = |fake: &Fake| {
+        fake.sysctl("net/ipv4/tcp_syncookies", "0");
+        let half = |port| format!("accepted 3 80 10.0.0.2/{port}\n");
+        let half: String = (0..half_open).map(half).collect();
+        fake.write("velodrome/tcp/100", &format!("listens 10 80 0.0.0.0/0 send_queue=128\n{half}"));
+    };
+    found("stack.synbacklog", plant, |fake| {
+        fake.netstat(&[("ListenDrops", dropped)]);
+        fake.snmp(&[("Tcp.PassiveOpens", opened)]);
+    })
+}
+
+#[test]
+fn a_queue_of_half_open_connections_is_seen_full() {
+    let full = flooded(97, 500, 1_500);
+    assert_eq!(
+        full.text(),
+        "97 half-open connections, and 500 SYNs a second were dropped while 1500 connections were opened in 1 s; the \
+         queue has room for 128, net.ipv4.tcp_syncookies is 0"
+    );
+    assert_eq!(range(&full), Percent { low: 12.5, high: 25.0 });
+    // Something else dropped them.
+    assert!(matches!(flooded(3, 500, 1_500), Finding::Good(_)));
+}
+
+#[test]
+fn datagrams_are_dropped_by_sockets_of_the_server() {
+    let socket = |inode: u32, dropped: u32| {
+        format!("  7: 0100007F:5A72 00000000:0000 07 0:0 0:0 0 0 0 {inode} 2 0 {dropped}\n")
+    };
+    let plant = |fake: &Fake| {
+        fake.link("proc/100/fd/7", "socket:[4243]");
+        fake.write("proc/net/udp", &format!("{}{}", socket(4243, 5), socket(9, 0)));
+        fake.snmp(&[("Udp.InDatagrams", 100)]);
+    };
+    let finding = found("app.datagrams", plant, |fake| {
+        fake.write("proc/net/udp", &format!("{}{}", socket(4243, 25), socket(9, 7_000)));
+        fake.snmp(&[("Udp.InDatagrams", 180), ("Udp.RcvbufErrors", 7_020)]);
+    });
+    assert!(
+        finding
+            .text()
+            .starts_with("its 1 UDP sockets dropped 20 datagrams in 1 s, mostly at port 23154")
+    );
+    assert_eq!(range(&finding), Percent { low: 20.0, high: 30.0 });
+    assert!(matches!(found("app.datagrams", plant, nothing), Finding::Good(_)));
+}
+
+#[test]
+fn unclosed_connections_come_before_the_errors_that_they_cause() {
+    let plant = |fake: &Fake| {
+        let soft = "Max open files            60                   524288               files\n";
+        fake.write("proc/100/limits", soft);
+        (0..60).for_each(|file| fake.write(&format!("proc/100/fd/{file}"), ""));
+        fake.write("velodrome/calls/100", "rate 900\n1.5 100.0 accept4: 100 % fail with EMFILE\n");
+        let line = |port| format!("accepted 8 80 10.0.0.2/{port}\n");
+        fake.connections(&(0..55).map(line).collect::<String>());
+    };
+    let unclosed = found("app.unclosed", plant, nothing);
+    assert!(unclosed.text().ends_with("they use up its descriptors: 60 of 60 are open"));
+    for other in ["app.calls", "app.nofile"] {
+        let other = range(&found(other, plant, nothing));
+        assert!(range(&unclosed).middle() > other.middle(), "{other:?}");
+    }
+}
+
+#[test]
+fn a_server_that_answered_meanwhile_is_not_stuck() {
+    let asked = |fake: &Fake, answers: u32| {
+        let line = format!("accepted 1 80 10.0.0.2/9 received_queue=90 data_sent={answers}\n");
+        fake.write(
+            "velodrome/tcp/100",
+            &format!("listens 10 80 0.0.0.0/0 send_queue=4096 received_queue=3\n{line}"),
+        );
+        fake.watched("futex/7f00/80", 40);
+    };
+    let stuck = |answers| {
+        found("app.stuck", |fake: &Fake| asked(fake, 7), |fake: &Fake| asked(fake, answers))
+    };
+    assert!(matches!(stuck(7), Finding::Costs(..)));
+    assert!(matches!(stuck(900), Finding::Good(_)));
+}

@@ -40,6 +40,18 @@ pub(super) fn of_devices_and_sockets() -> Vec<Cause> {
             fake.netstat(&[("ListenOverflows", 300), ("ListenDrops", 300)])
         }),
         seen("stack.synbacklog", Latency, |fake| fake.netstat(&[("TCPReqQFullDrop", 40)])),
+        // Without cookies, and not counted as full.
+        Cause {
+            check: "stack.synbacklog",
+            load: Connections,
+            plant: |fake| {
+                fake.sysctl("net/ipv4/tcp_syncookies", "0");
+                fake.sysctl("net/ipv4/tcp_max_syn_backlog", "128");
+                let half = |port| format!("accepted 3 80 10.0.0.2/{port}\n");
+                fake.connections(&(0..97).map(half).collect::<String>());
+            },
+            happens: |fake| fake.netstat(&[("ListenDrops", 500)]),
+        },
         seen("stack.ports", Connections, |fake| {
             fake.write("proc/net/sockstat", "TCP: inuse 10 orphan 0 tw 27000 alloc 10 mem 1\n");
             fake.connections("opened 1 40000 10.0.0.9/80 data_sent=1\n");

@@ -50,10 +50,28 @@ pub(super) fn of_peers() -> Vec<Cause> {
             let line = |port| format!("accepted 8 80 10.0.0.2/{port}\n");
             fake.connections(&(0..90).map(line).collect::<String>());
         }),
+        Cause {
+            check: "app.datagrams",
+            load: Throughput,
+            plant: |fake| datagrams(fake, 0),
+            happens: |fake| datagrams(fake, 900),
+        },
         set("app.nodelay", Latency, |fake| {
             fake.connections("accepted 1 80 10.0.0.2/9 mss=1448 unsent=600\n")
         }),
     ]
+}
+
+/// A UDP socket of the server, and one of another program, that have dropped so many datagrams.
+fn datagrams(fake: &Fake, dropped: u64) {
+    let one = |port: &str, inode: u32| {
+        format!("  7: 0100007F:{port} 00000000:0000 07 0:0 0:0 0 0 0 {inode} 2 0 {dropped}\n")
+    };
+    fake.write("proc/net/udp", &format!("{}{}", one("5A72", 4243), one("0035", 4244)));
+    if dropped == 0 {
+        fake.link("proc/100/fd/7", "socket:[4243]");
+    }
+    fake.snmp(&[("Udp.InDatagrams", dropped * 5)]);
 }
 
 /// Sets the looks at the four threads of the server: those of one call.

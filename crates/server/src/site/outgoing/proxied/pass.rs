@@ -5,10 +5,12 @@
 
 mod protocol;
 
-use client::{ExchangeFailure, ExchangeId, ExchangeNews, OutgoingBody, ResponseHead};
+use client::{
+    BodyLength, ExchangeFailure, ExchangeId, ExchangeNews, OutgoingBody, ResponseHead, TrailedBody,
+};
 use config::route::FoundRoute;
 use config::{ProxyRoute, RouteAction};
-use http::{Answer, FieldList, Status};
+use http::{Answer, FieldList, Request, Status};
 use runtime::slots::ProcessId;
 use runtime::trace;
 use wire::http::head::Framing;
@@ -23,6 +25,7 @@ use crate::site::outgoing::proxy::Carried;
 use crate::site::outgoing::proxy::answer_head::{self, interim_fields};
 use crate::site::outgoing::proxy::carried::{Idempotence, Parcel, Refused, Stage};
 use crate::site::outgoing::proxy::failing::{Answered, Then};
+use crate::site::outgoing::proxy::hop::HopFields;
 use crate::site::outgoing::proxy::introduction;
 use crate::site::outgoing::proxy::request_head::{head_of, target_of_request};
 use crate::site::outgoing::proxy::upgrade;
@@ -362,10 +365,22 @@ fn parcel_of(
     if upgrade.is_some() {
         upgrade::complete(request, &mut head)?;
     }
-    // A body that did not arrive piece by piece was collected, because the request had to be judged first.
-    let body = match request.head.framing {
-        Framing::None => OutgoingBody::None,
-        Framing::Length(_) | Framing::Chunked => OutgoingBody::Whole(request.body.into()),
+    Ok(Parcel { method: request.method().as_str(), head, body: body_of(request), upgrade })
+}
+
+/// A body that did not arrive piece by piece: it was collected, because the request had to be judged first or its
+/// upstream wants it whole.
+fn body_of(request: &Request<'_>) -> OutgoingBody {
+    let length = match request.head.framing {
+        Framing::None => return OutgoingBody::None,
+        Framing::Length(_) => BodyLength::Said,
+        Framing::Chunked => BodyLength::Unsaid,
     };
-    Ok(Parcel { method: request.method().as_str(), head, body, upgrade })
+    let content = request.body.to_vec();
+    match request.trailers.map(|trailers| HopFields::of(&request.head.fields).without(trailers)) {
+        Some(trailers) if !trailers.is_empty() => {
+            OutgoingBody::Trailed(Box::new(TrailedBody { content, trailers, length }))
+        }
+        _ => OutgoingBody::Whole(content),
+    }
 }

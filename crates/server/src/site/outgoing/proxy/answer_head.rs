@@ -49,10 +49,12 @@ pub(in crate::site) fn begin(
     let is_passed = |name: &str| !hop.has(name) && !drops(name);
     let has_date = fields.has("date") && is_passed("date");
     let dating = if has_date { Dating::Dated } else { Dating::Undated };
-    exchange.reply.pass_on(&PassedHead { status, length, dating });
+    let takes_trailers = exchange.reply.pass_on(&PassedHead { status, length, dating });
     each_passed(&fields, (route, added), |name, value| {
-        // Checked by the reader of the answer, or when the configuration was loaded.
-        let _valid = exchange.reply.field(name, value);
+        if takes_trailers || !name.eq_ignore_ascii_case("trailer") {
+            // Checked by the reader of the answer, or when the configuration was loaded.
+            let _valid = exchange.reply.field(name, value);
+        }
     });
     let set = route.map_or(&[][..], |route| &route.response_headers.set);
     let is_set = |name: &str| set.iter().any(|header| header.name.eq_ignore_ascii_case(name));

@@ -10,7 +10,7 @@ use http::{FieldList, Fields, Method};
 use proxy::{RequestOutcome, ServerIndex, ServerPreference};
 use wire::proxy::ProxiedClient;
 
-use super::hop::names;
+use super::hop::HopFields;
 use super::upstreams::UpstreamId;
 use super::{Carried, Place};
 use crate::limits::PROXY_REPLAY_SIZE;
@@ -123,12 +123,7 @@ impl Upload {
     /// 9110, 7.6.1).
     pub(in crate::site) fn end(&mut self, trailers: &FieldList) {
         self.progress = Progress::Over;
-        for (name, value) in trailers.fields().iter() {
-            if !names(&self.connection, name) {
-                // It fits, because the whole list did.
-                let _fits = self.trailers.add(name, value);
-            }
-        }
+        self.trailers = HopFields::named_by(&self.connection).without(trailers);
     }
 
     /// The fields behind it that are passed on.

@@ -2,7 +2,7 @@
 //!
 //! Owns which these are. Never writes one: both ends of a connection write their own.
 
-use http::Fields;
+use http::{FieldList, Fields};
 
 /// Fields that are never passed on, besides those that `Connection` names. What frames a message is said anew.
 const HOP_BY_HOP: [&str; 8] = [
@@ -28,6 +28,21 @@ impl<'h> HopFields<'h> {
         let named =
             if fields.has("connection") { fields.all("connection").collect() } else { Vec::new() };
         Self { named }
+    }
+
+    /// Those of a message whose `Connection` has this value.
+    pub(super) fn named_by(connection: &'h [u8]) -> Self {
+        Self { named: vec![connection] }
+    }
+
+    /// The trailers of the message without them.
+    pub(in crate::site) fn without(&self, trailers: &FieldList) -> FieldList {
+        let mut passed = FieldList::new();
+        for (name, value) in trailers.fields().iter().filter(|(name, _)| !self.has(name)) {
+            // It fits, because the whole list did.
+            let _fits = passed.add(name, value);
+        }
+        passed
     }
 
     /// Whether this is one of them.
@@ -58,7 +73,7 @@ pub(in crate::site) fn begins_like(name: &str, lower: &str) -> bool {
 }
 
 /// Whether a list of names has this one.
-pub(super) fn names(list: &[u8], name: &str) -> bool {
+fn names(list: &[u8], name: &str) -> bool {
     list.split(|byte| *byte == b',')
         .any(|one| one.trim_ascii().eq_ignore_ascii_case(name.as_bytes()))
 }
@@ -66,7 +81,6 @@ pub(super) fn names(list: &[u8], name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::FieldList;
 
     #[test]
     fn fields_for_a_connection_are_those_it_names_and_some_others() {

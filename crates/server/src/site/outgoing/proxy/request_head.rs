@@ -67,8 +67,12 @@ pub(in crate::site) fn head_of(
             // RFC 8441 section 5: the server is asked with a key of this one.
             || !has_key && name.eq_ignore_ascii_case("sec-websocket-key");
         let is_of_none = trace.is_none() && name.eq_ignore_ascii_case(TRACE_STATE);
-        if !is_own && !is_of_none && !hop.has(name) && !drops(edits, name) {
-            head.field(name, value)?;
+        if is_own || is_of_none || hop.has(name) || drops(edits, name) {
+            continue;
+        }
+        match name.eq_ignore_ascii_case("trailer") {
+            true => head.declare_trailers(value),
+            false => head.field(name, value)?,
         }
     }
     tell_of_trace(request, edits, &mut head)?;
