@@ -31,9 +31,20 @@ pub(crate) struct Upstream {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Upstreams {
     pub(crate) looks: u64,
-    pub(crate) servers: BTreeMap<String, Upstream>,
+    servers: BTreeMap<String, Upstream>,
+    /// Connections that may wait, by their own port and the other end.
+    unsure: BTreeMap<(u16, String), Unsure>,
     /// The time that all looks took.
     taken: Duration,
+}
+
+/// A connection that seemed to wait, or to be kept for later.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Unsure {
+    /// Segments that it had sent at the first look, and at the last one.
+    requests: (u64, u64),
+    waits: u64,
+    longest_ms: u64,
 }
 
 impl Upstreams {
@@ -59,18 +70,42 @@ impl Upstreams {
             let server = self.servers.entry(one.peer.clone()).or_default();
             server.seen += 1;
             server.opening += u64::from(one.state == SYN_SENT);
-            if waits(one, is_asked) {
+            let sent = one.number("last_sent_ms");
+            let state = Wait::of(one, is_asked);
+            if state == Wait::Sure {
                 server.waiting += 1;
-                server.longest_ms = server.longest_ms.max(one.number("last_sent_ms"));
+                server.longest_ms = server.longest_ms.max(sent);
+            }
+            let requests = one.number("data_sent");
+            let unsure = self.unsure.entry((one.port, one.peer.clone()));
+            let unsure =
+                unsure.or_insert_with(|| Unsure { requests: (requests, 0), ..Unsure::default() });
+            unsure.requests.1 = requests;
+            if state == Wait::Unsure {
+                unsure.waits += 1;
+                unsure.longest_ms = unsure.longest_ms.max(sent);
             }
         }
+    }
+
+    /// The sums for each server. A connection on which nothing was sent between the first and the last look may be kept
+    /// for later: it waits only if that is sure.
+    pub(crate) fn servers(&self) -> BTreeMap<String, Upstream> {
+        let mut all = self.servers.clone();
+        let moved = self.unsure.iter().filter(|(_, one)| one.requests.0 != one.requests.1);
+        for ((_, peer), one) in moved {
+            let server = all.entry(peer.clone()).or_default();
+            server.waiting += one.waits;
+            server.longest_ms = server.longest_ms.max(one.longest_ms);
+        }
+        all
     }
 
     pub(crate) fn text(&self) -> String {
         let line = |(peer, one): (&String, &Upstream)| {
             format!("{peer} {} {} {} {}\n", one.seen, one.waiting, one.opening, one.longest_ms)
         };
-        format!("{}\n{}", self.looks, self.servers.iter().map(line).collect::<String>())
+        format!("{}\n{}", self.looks, self.servers().iter().map(line).collect::<String>())
     }
 
     /// Parses it; broken lines are left out.
@@ -85,7 +120,7 @@ impl Upstreams {
             let (opening, longest_ms) = (number()?, number()?);
             Some((peer, Upstream { seen, waiting, opening, longest_ms }))
         };
-        Self { looks, servers: lines.filter_map(line).collect(), taken: Duration::ZERO }
+        Self { looks, servers: lines.filter_map(line).collect(), ..Self::default() }
     }
 }
 
@@ -105,25 +140,41 @@ const LATE_ACK_MS: u64 = 250;
 /// Segments sent for each one received from which a connection only tells something, such as lines of a log.
 const ONE_WAY: u64 = 20;
 
-/// Whether a connection has sent a request and waits for its answer; with requests that nobody has read yet
-/// (`is_asked`), the server does nothing else meanwhile.
-fn waits(one: &TcpSocket, is_asked: bool) -> bool {
-    let (requests, answers) = (one.number("data_sent"), one.number("data_received"));
-    let (sent, received) = (one.number("last_sent_ms"), one.number("last_received_ms"));
-    let is_told_only = requests >= ONE_WAY && requests >= answers.saturating_mul(ONE_WAY);
-    if one.state != ESTABLISHED || requests == 0 || sent < SLOW_MS || is_told_only {
-        return false;
+/// Whether a connection has sent a request and waits for its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    No,
+    Unsure,
+    Sure,
+}
+
+impl Wait {
+    /// With requests that nobody has read yet (`is_asked`), the server does nothing else meanwhile.
+    fn of(one: &TcpSocket, is_asked: bool) -> Self {
+        let (requests, answers) = (one.number("data_sent"), one.number("data_received"));
+        let (sent, received) = (one.number("last_sent_ms"), one.number("last_received_ms"));
+        let is_told_only = requests >= ONE_WAY && requests >= answers.saturating_mul(ONE_WAY);
+        if one.state != ESTABLISHED || requests == 0 || sent < SLOW_MS || is_told_only {
+            return Self::No;
+        }
+        if answers == 0 || received > sent + TICK_MS {
+            return Self::Sure;
+        }
+        if received + TICK_MS < sent {
+            return Self::No;
+        }
+        // A request that follows an answer at once has the same time as that answer. What it waits for is
+        // unacknowledged, or was acknowledged by itself a moment later; or each segment but the last one was answered
+        // with one.
+        let acknowledged = one.number("last_ack_ms");
+        let is_acked_later = acknowledged + TICK_MS < received.min(sent)
+            && sent.saturating_sub(acknowledged) <= LATE_ACK_MS;
+        match () {
+            () if one.number("unacked") > 0 || (received >= sent && is_asked) => Self::Sure,
+            () if is_acked_later || requests == answers + 1 => Self::Unsure,
+            () => Self::No,
+        }
     }
-    if answers == 0 || received > sent + TICK_MS {
-        return true;
-    }
-    // A request that follows an answer at once has the same time as that answer. What it waits for is unacknowledged,
-    // or was acknowledged by itself a moment later; or each segment but the last one was answered with one.
-    let acknowledged = one.number("last_ack_ms");
-    let is_acked_later = acknowledged + TICK_MS < received.min(sent)
-        && sent.saturating_sub(acknowledged) <= LATE_ACK_MS;
-    let is_last = one.number("unacked") > 0 || is_acked_later || requests == answers + 1;
-    received + TICK_MS >= sent && (is_last || (received >= sent && is_asked))
 }
 
 #[cfg(test)]
@@ -136,17 +187,17 @@ mod tests {
         let all = Upstreams {
             looks: 10,
             servers: BTreeMap::from([("10.0.0.9/80".to_owned(), one)]),
-            taken: Duration::ZERO,
+            ..Upstreams::default()
         };
         assert_eq!(Upstreams::read(&format!("{}nonsense\n", all.text())), all);
         assert_eq!(Upstreams::read(""), Upstreams::default());
     }
 
-    /// How many of these connections wait.
-    fn waiting(lines: &str) -> u64 {
+    /// At how many looks these connections wait.
+    fn waiting(looks: &[&str]) -> u64 {
         let mut all = Upstreams::default();
-        all.note(&TcpSocket::read(lines));
-        all.servers.values().map(|one| one.waiting).sum()
+        looks.iter().for_each(|lines| all.note(&TcpSocket::read(lines)));
+        all.servers().values().map(|one| one.waiting).sum()
     }
 
     #[test]
@@ -160,21 +211,25 @@ mod tests {
             ("data_sent=90 data_received=90 last_ack_ms=48", 0),
             ("data_sent=90 data_received=300 last_ack_ms=47", 0),
         ] {
-            assert_eq!(waiting(&format!("{at_once} {rest}\n")), waits, "{rest}");
+            let earlier = "opened 1 4000 10.0.0.9/80 data_sent=80";
+            assert_eq!(waiting(&[earlier, &format!("{at_once} {rest}\n")]), waits, "{rest}");
         }
+        // A pool's connection on which a segment was sent twice, long ago.
+        let kept = format!("{at_once} data_sent=90 data_received=89 last_ack_ms=48\n");
+        assert_eq!(waiting(&[&kept, &kept]), 0);
         let probed = "opened 1 4000 10.0.0.9/80 last_sent_ms=9000 last_received_ms=9000 last_ack_ms=8 \
                       data_sent=90 data_received=90\n";
-        assert_eq!(waiting(probed), 0);
+        assert_eq!(waiting(&[probed]), 0);
     }
 
     #[test]
     fn first_requests_wait_and_lines_of_a_log_do_not() {
         let new = "opened 1 4000 10.0.0.9/80 last_sent_ms=40 last_received_ms=40 data_sent=1\n";
-        assert_eq!(waiting(new), 1);
+        assert_eq!(waiting(&[new]), 1);
         let log =
             "opened 1 4000 10.0.0.9/514 last_sent_ms=40 last_received_ms=9000 data_sent=500\n";
-        assert_eq!(waiting(log), 0);
+        assert_eq!(waiting(&[log]), 0);
         let quick = "opened 1 4000 10.0.0.9/80 last_sent_ms=0 last_received_ms=9 data_sent=1\n";
-        assert_eq!(waiting(quick), 0);
+        assert_eq!(waiting(&[quick]), 0);
     }
 }

@@ -43,13 +43,12 @@ const IDLE: f64 = 0.3;
 fn upstream(host: &HostReading) -> Judged {
     let all = looks(host)?;
     let weight = |one: &Upstream| one.waiting + one.opening;
-    let Some((peer, first)) = all.servers.iter().max_by_key(|(_, one)| (weight(one), one.seen))
-    else {
+    let servers = all.servers();
+    let Some((peer, first)) = servers.iter().max_by_key(|(_, one)| (weight(one), one.seen)) else {
         return Finding::good("it has no connections to other servers");
     };
-    let mean = |of: fn(&Upstream) -> u64| {
-        all.servers.values().map(of).sum::<u64>() as f64 / all.looks as f64
-    };
+    let mean =
+        |of: fn(&Upstream) -> u64| servers.values().map(of).sum::<u64>() as f64 / all.looks as f64;
     let (seen, waiting, opening) =
         (mean(|one| one.seen), mean(|one| one.waiting), mean(|one| one.opening));
     let text = format!(

@@ -123,6 +123,13 @@ fn an_idle_server_loses_little_to_its_neighbours() {
     // Half of the time in which it wants to run, which is hardly any.
     assert!(matches!(beside(10, 10), Finding::Good(_)));
     assert_eq!(range(&beside(400, 500)), Percent { low: 35.0, high: 50.0 });
+    // A wait that has not ended is not counted, but it was seen at all looks.
+    let starved = found("env.neighbours", nothing, |fake| {
+        fake.busy_cpus();
+        fake.beside(50, 0, 90);
+        fake.write("velodrome/threads/100", "100 100 40 40 0 0\n");
+    });
+    assert_eq!(range(&starved).high, 90.0);
 }
 
 /// Half-open connections, SYNs that were dropped while the accept queue had room, and connections that were opened.
@@ -208,4 +215,21 @@ fn a_server_that_answered_meanwhile_is_not_stuck() {
     };
     assert!(matches!(stuck(7), Finding::Costs(..)));
     assert!(matches!(stuck(900), Finding::Good(_)));
+}
+
+#[test]
+fn a_server_that_waits_for_a_cpu_is_not_idle() {
+    let upstream = |waited: u64| {
+        let plant = |fake: &Fake| {
+            let waits = "data_sent=9 data_received=8 last_sent_ms=80 last_received_ms=95";
+            fake.connections(&format!("opened 1 4000 10.0.0.9/80 {waits}\n"));
+        };
+        let finding = found("app.upstream", plant, |fake| {
+            fake.busy_cpus();
+            fake.beside(50, 0, 90);
+            (100..104).for_each(|thread| fake.ran(thread, 200, waited));
+        });
+        range(&finding).high.round()
+    };
+    assert_eq!((upstream(0), upstream(700)), (80.0, 57.0));
 }
