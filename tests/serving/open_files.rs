@@ -1,5 +1,5 @@
-//! Goal: a file is open only as long as somebody asks for it. Method: the built binary, and the kernel's list of what it
-//! has open.
+//! Goal: a file is open only as long as somebody asks for it. Method: the built binary, and the kernel's list of what
+//! it has open.
 
 use crate::server::patience::until;
 use crate::server::{Plan, Server};
