@@ -152,10 +152,13 @@ fn a_length_that_lies_ends_the_request_behind_too() {
         );
         client.play(&lines).unwrap();
         let answer = client.answer(1).unwrap();
-        let refused = answer.status().is_some_and(|status| status >= 400);
+        // A request without content is whole, and may have its answer when content comes: that is dropped.
+        let is_whole = length == 0 && answer.status() == Some(200);
+        let refused = is_whole || answer.status().is_some_and(|status| status >= 400);
         assert!(refused || answer.reset_code().is_some(), "{length}: {}", client.frames());
         let seen = String::from_utf8_lossy(&seen.lock().unwrap()).into_owned();
         assert!(!seen.contains("smuggled"), "{length}: {seen}");
+        assert!(!is_whole || !seen.contains("hello"), "{length}: {seen}");
     }
 }
 

@@ -29,24 +29,6 @@ fn a_file_that_is_stored_compressed_says_so() {
     assert_eq!(field(&server.get("/film.ts"), "Content-Type"), "video/mp2t");
 }
 
-/// The open files of all threads of a server, each of which has a table of descriptors of its own.
-fn open_files(server: &Server) -> Vec<String> {
-    let threads = std::fs::read_dir(format!("/proc/{}/task", server.id())).unwrap();
-    let tables = threads.filter_map(|thread| thread.unwrap().path().join("fd").read_dir().ok());
-    let links = tables.flatten().filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
-    links.map(|link| link.display().to_string()).collect()
-}
-
-#[test]
-fn a_large_file_that_is_deleted_is_closed_soon() {
-    let server = Plan::new().file("film.bin", vec![1; 1 << 20]).start();
-    assert_eq!(server.get("/film.bin").body.len(), 1 << 20);
-    std::fs::remove_file(server.directory().join("site/film.bin")).unwrap();
-    until("its blocks to be free", || {
-        (!open_files(&server).iter().any(|file| file.contains("film.bin"))).then_some(())
-    });
-}
-
 /// Fails unless every request gets the new answer from one second after the change on. Sends requests all the time, so
 /// that cached answers are always in use.
 fn assert_seen_in_a_second(server: &Server, path: &str, is_new: impl Fn(&ParsedResponse) -> bool) {

@@ -61,6 +61,7 @@ mod monitoring;
 mod moved_clock;
 mod moving;
 mod odd_bytes;
+mod open_files;
 mod open_redirects;
 mod own_directories;
 mod pages;

@@ -3,12 +3,13 @@
 //!
 //! Owns this division. Judges nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::counters::Cpu;
 use crate::host::HostReading;
 use crate::processes::ProcessStat;
 use crate::server::ServerThread;
+use crate::watching::Watched;
 
 /// Share of the time in which a thread has to want a CPU in order to count as busy.
 const BUSY: f64 = 0.5;
@@ -53,9 +54,18 @@ impl CpuWait {
             return Err("its threads cannot be read");
         }
         let mut all = Self::default();
+        let throttled = throttled(host);
+        // What a quota stops is no wait for others.
+        let watched = if throttled > 0.0 { BTreeMap::new() } else { host.watched() };
         let (mut wait, mut is_counted, mut wanting) = (0.0, true, 0);
         for (thread, now) in &host.now.threads {
             let (run, waited) = times(now, host.before.threads.get(thread));
+            let waited = match watched.get(thread) {
+                Some(seen) if is_starved(seen, run + waited.unwrap_or(0.0), seconds) => {
+                    Some((seconds - run).max(0.0))
+                }
+                _ => waited,
+            };
             all.run += run;
             wait += waited.unwrap_or(0.0);
             is_counted &= waited.is_some();
@@ -69,7 +79,6 @@ impl CpuWait {
         }
         all.cpus = cpus(host, &all.busy);
         all.allowed = cpus(host, &[]);
-        let throttled = throttled(host);
         all.for_quota = throttled;
         // Since Linux 6.18 a thread that a quota stops is in no queue.
         let wait = if host.kernel() >= (6, 18) { wait } else { (wait - throttled).max(0.0) };
@@ -116,6 +125,12 @@ impl CpuWait {
         };
         (0..host.now.cpus.len()).filter(|cpu| is_meant(cpu)).map(|cpu| idle(&cpu)).sum()
     }
+}
+
+/// Whether a thread waited in the queue of a CPU nearly all the time, without having been counted: the kernel counts a
+/// wait at its end.
+fn is_starved(seen: &Watched, counted: f64, seconds: f64) -> bool {
+    seen.looks > 1 && seen.running * 10 >= seen.looks * 9 && counted < BUSY * seconds
 }
 
 /// Seconds on a CPU, and in the queue of one if that is counted.

@@ -238,7 +238,7 @@ fn shaped(host: &HostReading) -> Judged {
 
 /// New connections per second below which they are few, and the part of the CPU time below which they cost little.
 const FEW: f64 = 20.0;
-const LITTLE: f64 = 1.0;
+const LITTLE: f64 = 5.0;
 
 /// Seconds of CPU time for a connection, more than for a request.
 const OF_A_CONNECTION: (f64, f64) = (15e-6, 50e-6);

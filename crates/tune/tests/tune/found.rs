@@ -123,6 +123,13 @@ fn an_idle_server_loses_little_to_its_neighbours() {
     // Half of the time in which it wants to run, which is hardly any.
     assert!(matches!(beside(10, 10), Finding::Good(_)));
     assert_eq!(range(&beside(400, 500)), Percent { low: 35.0, high: 50.0 });
+    // A wait that has not ended is not counted, but it was seen at all looks.
+    let starved = found("env.neighbours", nothing, |fake| {
+        fake.busy_cpus();
+        fake.beside(50, 0, 90);
+        fake.write("velodrome/threads/100", "100 100 40 40 0 0\n");
+    });
+    assert_eq!(range(&starved).high, 90.0);
 }
 
 /// Half-open connections, SYNs that were dropped while the accept queue had room, and connections that were opened.

@@ -17,6 +17,10 @@ use crate::upstream_report::UpstreamReport;
 /// The events between two reports of a scheduler, of which there may be no first one.
 pub(super) fn judge(scheduler: usize, before: Option<&Vitals>, now: &Vitals) -> Vec<Trouble> {
     let mut found: Vec<Trouble> = now.remarks.iter().map(of_remark).collect();
+    if let (Some(last), 1..) = (found.last_mut(), now.remarks_left_out) {
+        last.text +=
+            &format!("; {} further remarks about pages were left out", now.remarks_left_out);
+    }
     found.extend(of_turns(now));
     found.extend(of_bounds(now));
     if let Some(before) = before {

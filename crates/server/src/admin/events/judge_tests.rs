@@ -186,6 +186,17 @@ fn troubles_that_need_two_looks_or_more_words_are_named() {
 }
 
 #[test]
+fn remarks_beyond_the_bound_are_counted_behind_the_last_one() {
+    let found = found(|now| {
+        now.remarks = vec![remark(Noticed::SpawnRefused), remark(Noticed::Ended("memory"))];
+        now.remarks_left_out = 7;
+    });
+    assert!(!found[0].text.contains("left out"), "{found:?}");
+    let told = "; 7 further remarks about pages were left out";
+    assert!(found[1].text.ends_with(told), "{found:?}");
+}
+
+#[test]
 fn a_page_is_named_with_its_line_and_the_calls_that_led_there() {
     let found = found(|now| now.remarks = vec![remark(Noticed::LongSlice(35_000_000))]);
     assert_eq!(found[0].scheduler, Some(3));
