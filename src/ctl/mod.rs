@@ -2,16 +2,17 @@
 
 mod events;
 pub(crate) mod pages;
+mod perf_map;
 pub(crate) mod profile;
 mod set;
 mod trace;
 pub(crate) mod way;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use pages::Selection;
+pub(crate) use perf_map::native_code;
 use serde_json::Value;
 
 use crate::Failure;
@@ -264,33 +265,12 @@ fn purge(way: &Way, pattern: &str) -> Result<(), Failure> {
 }
 
 fn perf_map(way: &Way, wanted: &PerfMap) -> Result<(), Failure> {
-    let (path, count) = write_perf_map(way, wanted.output.as_deref())?;
-    output::print_line(&format!("{}: {count} pieces of native code", path.display()))
-}
-
-/// Requests the native code of pages, and writes it where profilers look for it; returns the file and the number of
-/// entries.
-pub(crate) fn write_perf_map(
-    way: &Way,
-    output: Option<&Path>,
-) -> Result<(PathBuf, usize), Failure> {
-    let map = way.ask("GET", "/native-code")?;
-    let path = match output {
-        Some(path) => path.to_owned(),
-        None => {
-            let status: Value = parse(&way.ask("GET", "/status")?)?;
-            format!("/tmp/perf-{}.map", status["process"]).into()
+    match perf_map::write(way, wanted.output.as_deref())? {
+        (_, 0) => output::print_line("there is no native code of pages yet"),
+        (path, count) => {
+            output::print_line(&format!("{}: {count} pieces of native code", path.display()))
         }
-    };
-    let failed = |error| Failure::Failed(format!("{}: {error}", path.display()));
-    // In a world-writable directory the name may be a link of another user: the file is created anew.
-    match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
-        _ => {}
     }
-    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
-    made.and_then(|mut file| file.write_all(map.as_bytes())).map_err(failed)?;
-    Ok((path, map.lines().count()))
 }
 
 fn parse(answer: &str) -> Result<Value, Failure> {

@@ -14,7 +14,7 @@ use ::profile::{
 };
 
 use super::Profile;
-use super::looking::{LOOK_AT_EVENTS, Search, for_a_while, map_pages, note_lost};
+use super::looking::{LOOK_AT_EVENTS, Search, for_a_while, name_pages, note_lost};
 use super::program::{failure, title};
 use super::standing::{Standing, Stood};
 use crate::Failure;
@@ -74,7 +74,6 @@ pub(super) fn locks(scope: Scope, asked: &Profile) -> Result<Told, Failure> {
     });
     let (waited, spun) = (waiting.end(), traced.map(Tracing::end).ok());
     let stood = standing.end();
-    map_pages(asked, &mut remarks);
     let of_kernel = spun
         .iter()
         .flat_map(|pairs| &pairs.all)
@@ -86,7 +85,8 @@ pub(super) fn locks(scope: Scope, asked: &Profile) -> Result<Told, Failure> {
         .chain(waited.tries.keys())
         .chain(of_kernel.iter().map(|(_, stack, _)| *stack))
         .chain(stood.stacks());
-    let names = SymbolNames::find(stacks, &asked.debug_files, &mut remarks);
+    let mut names = SymbolNames::find(stacks.clone(), &asked.debug_files, &mut remarks);
+    name_pages(&mut names, stacks, asked, &mut remarks);
     let met = |kind: &str, stack, tries, waits| Met {
         kind: kind.to_owned(),
         frames: names.frames(stack),

@@ -5,16 +5,16 @@
 use std::time::{Duration, Instant};
 
 use ::profile::{
-    CountUnit, SampleKind, Sampling, Scheduling, Scope, SymbolNames, Timeline, TraceEvent, Tracing,
-    atomic_samples, call_remarks, call_table, clock_artefacts, nameless_code,
+    CountUnit, SampleKind, Sampling, Scheduling, Scope, Stack, SymbolNames, Timeline, TraceEvent,
+    Tracing, atomic_samples, call_remarks, call_table, clock_artefacts, nameless_code,
 };
 
 use super::Profile;
 use super::program::{failure, title};
 use super::standing::Standing;
 use crate::Failure;
+use crate::ctl::native_code;
 use crate::ctl::way::Way;
-use crate::ctl::write_perf_map;
 use crate::profiled::Told;
 
 /// Time between two reads of samples, and of events, of which there are many more: the ring buffers have room for that.
@@ -74,10 +74,11 @@ pub(super) fn sampled(scope: Scope, asked: &Profile) -> Result<Told, Failure> {
     });
     let is_clock = sampling.is_clock();
     let (mut taken, stood) = (sampling.end(), standing.end());
-    map_pages(asked, &mut taken.remarks);
     let stacks = taken.stacks.keys().chain(stood.stacks());
     let seen = &taken.processes;
-    let names = SymbolNames::find_of(stacks, &asked.debug_files, seen, &mut taken.remarks);
+    let mut names =
+        SymbolNames::find_of(stacks.clone(), &asked.debug_files, seen, &mut taken.remarks);
+    name_pages(&mut names, stacks, asked, &mut taken.remarks);
     let folded = names.fold(taken.stacks.iter().map(|(stack, seen)| (stack, seen.count)));
     note_lost(taken.lost, &mut taken.remarks);
     taken.remarks.extend(stood.remarks(&names));
@@ -98,11 +99,20 @@ pub(super) fn sampled(scope: Scope, asked: &Profile) -> Result<Told, Failure> {
     Ok(Told { remarks: taken.remarks, timeline, ..told })
 }
 
-/// Makes the server write the map of its pages' native code: at the end, because it compiles code while it runs.
-pub(super) fn map_pages(asked: &Profile, remarks: &mut Vec<String>) {
+/// Names the native code of pages in these stacks, as the server tells it: at the end, because it compiles code while
+/// it runs.
+pub(super) fn name_pages<'s>(
+    names: &mut SymbolNames,
+    stacks: impl Iterator<Item = &'s Stack>,
+    asked: &Profile,
+    remarks: &mut Vec<String>,
+) {
     let Some(socket) = &asked.pages else { return };
-    match write_perf_map(&Way::Socket(socket.clone()), None) {
-        Ok((path, count)) => remarks.push(format!("{}: {count} pieces of pages", path.display())),
+    match native_code(&Way::Socket(socket.clone())) {
+        Ok(map) => {
+            names.add_map(&map, stacks);
+            remarks.push(format!("pages have {} pieces of native code", map.lines().count()));
+        }
         // The samples are useful without it.
         Err(Failure::Failed(why) | Failure::WrongUse(why)) => {
             remarks.push(format!("without the lines of pages: {why}"));

@@ -9,7 +9,7 @@ use ::profile::{
 };
 
 use super::Profile;
-use super::looking::{LOOK_AT_EVENTS, Search, for_a_while, map_pages, note_lost};
+use super::looking::{LOOK_AT_EVENTS, Search, for_a_while, name_pages, note_lost};
 use super::program::{failure, title};
 use super::standing::Standing;
 use crate::Failure;
@@ -38,9 +38,9 @@ pub(super) fn memory(scope: Scope, asked: &Profile) -> Result<Told, Failure> {
     let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
     let most = most.and_then(|text| text.trim().parse().ok());
     let mut remarks = looks.remarks(most);
-    map_pages(asked, &mut remarks);
     let stacks = taken.stacks.keys().chain(stood.stacks());
-    let names = SymbolNames::find(stacks, &asked.debug_files, &mut remarks);
+    let mut names = SymbolNames::find(stacks.clone(), &asked.debug_files, &mut remarks);
+    name_pages(&mut names, stacks, asked, &mut remarks);
     let mut folded = Folded::default();
     for (stack, seen) in &taken.stacks {
         // The kernel's frames are the same for all faults, and those of the C library only touch what it was given.

@@ -8,7 +8,7 @@ use ::profile::{
 };
 
 use super::Profile;
-use super::looking::{LOOK_AT_EVENTS, Search, for_a_while, map_pages, note_lost};
+use super::looking::{LOOK_AT_EVENTS, Search, for_a_while, name_pages, note_lost};
 use super::program::{failure, title};
 use super::standing::Standing;
 use crate::Failure;
@@ -32,9 +32,9 @@ pub(super) fn waits(scope: Scope, asked: &Profile) -> Result<Told, Failure> {
     let waited = waiting.end();
     let stood = standing.end();
     let mut remarks = Vec::new();
-    map_pages(asked, &mut remarks);
     let stacks = waited.waits.keys().chain(waited.without_cpu.keys()).chain(stood.stacks());
-    let names = SymbolNames::find(stacks, &asked.debug_files, &mut remarks);
+    let mut names = SymbolNames::find(stacks.clone(), &asked.debug_files, &mut remarks);
+    name_pages(&mut names, stacks, asked, &mut remarks);
     let all_ns = seconds * 1e9;
     let met = |stack: &Stack, waits| {
         let (frames, own) = (names.frames(stack), names.own_frames(stack));
