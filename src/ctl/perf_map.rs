@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn only_marked_files_of_ended_servers_are_removed() {
         let place = std::env::temp_dir().join(format!("velodrome-maps-{}", std::process::id()));
-        std::fs::create_dir_all(&place).unwrap();
+        std::fs::create_dir_all(&place).expect("a directory");
         let marked = format!("{MARK}1000 20 page index.page.html:1\n");
         for (name, text) in [
             ("perf-1.map", &*marked),
@@ -94,16 +94,16 @@ mod tests {
             ("perf-x.map", &*marked),
             ("other", &*marked),
         ] {
-            std::fs::write(place.join(name), text).unwrap();
+            std::fs::write(place.join(name), text).expect("a file");
         }
-        std::os::unix::fs::symlink(place.join("other"), place.join("perf-4.map")).unwrap();
+        std::os::unix::fs::symlink(place.join("other"), place.join("perf-4.map")).expect("a link");
         remove_ended(&place, |process| process == 2);
         let mut left: Vec<String> = read_dir(&place)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .expect("the directory")
+            .map(|entry| entry.expect("an entry").file_name().display().to_string())
             .collect();
         left.sort_unstable();
-        std::fs::remove_dir_all(&place).unwrap();
+        std::fs::remove_dir_all(&place).expect("no directory");
         assert_eq!(left, ["other", "perf-2.map", "perf-3.map", "perf-4.map", "perf-x.map"]);
     }
 }

@@ -4,7 +4,7 @@
 
 use wire::http::fields::FieldList;
 
-/// What stands behind a body, usually nothing.
+/// The fields behind a body, usually none.
 #[derive(Debug, Default)]
 pub(crate) struct Behind(Option<Box<Parts>>);
 

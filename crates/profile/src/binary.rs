@@ -150,7 +150,7 @@ mod tests {
     fn functions_of_this_program_begin_before_their_code() {
         let own = Binary::open(&std::env::current_exe().unwrap()).unwrap();
         assert!(!own.frames.bytes.is_empty());
-        let text = *own.segments.iter().find(|part| part.is_code).unwrap();
+        let text = *own.segments.iter().find(|part| part.is_code).expect("code");
         let middle = text.address + text.size / 2;
         let begin = own.function_at(middle).unwrap();
         assert!(begin <= middle && own.function_at(begin) == Some(begin), "{begin:x}");

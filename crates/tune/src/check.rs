@@ -148,7 +148,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// What it finds on a host.
+    /// Its finding on a host.
     pub fn finding(&self, host: &HostReading) -> Finding {
         (self.judge)(host).unwrap_or_else(|unjudged| unjudged)
     }

@@ -55,7 +55,7 @@ impl CpuWait {
         }
         let mut all = Self::default();
         let throttled = throttled(host);
-        // What a quota stops is no wait for others.
+        // A stop by a quota is no wait for others.
         let watched = if throttled > 0.0 { BTreeMap::new() } else { host.watched() };
         let (mut wait, mut is_counted, mut wanting) = (0.0, true, 0);
         for (thread, now) in &host.now.threads {
