@@ -8,8 +8,9 @@ use std::process::Command;
 use crate::server::{Plan, Server, errors_of, has, printed_by, run};
 use crate::site::{ENCRYPTED, encrypted, plan};
 
-const CONFIG: &str = "[[route]]\npath = \"/echo\"\nmodule = \"echo\"\n[[route]]\npath = \"/fixed\"\n\
-                      respond = { body = \"fixed\" }\n[[route]]\npath = \"/small\"\nmodule = \"echo\"\nbody_size = 10\n";
+const CONFIG: &str = "[[route]]\npath = \"/echo\"\nmodule = \"echo\"\n\
+                      [[route]]\npath = \"/fixed\"\nrespond = { body = \"fixed\" }\n\
+                      [[route]]\npath = \"/small\"\nmodule = \"echo\"\nbody_size = 10\n";
 
 const ECHO: &str = "return function(request) return request.body end";
 

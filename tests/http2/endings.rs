@@ -8,8 +8,8 @@ use crate::server::patience::{PATIENCE, until};
 use crate::site::{answer, content, plan, play, status, target};
 
 /// A route that answers without its body, and one that waits for it.
-const ROUTES: &str = "[[route]]\npath = \"/fixed\"\nrespond = { body = \"fixed\" }\n[[route]]\npath = \"/echo\"\nmodule = \
-                      \"echo\"\n";
+const ROUTES: &str = "[[route]]\npath = \"/fixed\"\nrespond = { body = \"fixed\" }\n\
+                      [[route]]\npath = \"/echo\"\nmodule = \"echo\"\n";
 const ECHO: &str = "return function(request) return request.body end";
 
 fn site(config: &str) -> Plan {

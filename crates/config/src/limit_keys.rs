@@ -58,7 +58,7 @@ pub(super) static LIMITS: SectionKeys = section! {
         |item, _| count_or_unlimited(item)?,
         |value| Some(value.map_or_else(|| show_text("unlimited"), |count| count.to_string())),
     ), default, Live,
-        "After this many requests the connection is closed; over HTTP/2 as in a drain, so that those on their way are answered.";
+        "After this many requests the connection is closed; over HTTP/2 as in a drain.";
     "connections": whole(limits.connections, 1..=limits::CONNECTIONS_MAX), default, Live,
         "Connections of the whole server, divided among the schedulers; each open stream of HTTP/2 counts as one more. Above, one is closed for each new one: the oldest with an incomplete request, else the one idle for longest. If all are busy, accepting pauses and new connections wait in the kernel's queue. An eighth of a scheduler's descriptors (24 to 256) is reserved for other uses; with fewer than 64 the server does not start. Requests and answers of a scheduler may hold 256 MiB of memory: from 95 % on those of the client that holds most are ended (a request with 503), and from 98 % on new connections are answered 503. If a smaller number is set in a running server, those beyond it are closed as new ones come.";
     "handshakes_per_address": whole(limits.handshakes_per_address, 1..=limits::HANDSHAKES_PER_ADDRESS_MAX),

@@ -88,10 +88,11 @@ impl<'a> Request<'a> {
         self.head.version
     }
 
-    /// The client, if its connection may have several requests at a time.
+    /// The client, if its connection may have several requests at a time. Those of Unix sockets cannot be told apart.
     #[inline]
     pub fn sharing_client(&self) -> Option<Peer> {
-        (self.version() == HttpVersion::Http2).then_some(self.peer)
+        let may_share = self.version() == HttpVersion::Http2 && self.peer != Peer::LOCAL;
+        may_share.then_some(self.peer)
     }
 
     /// The target as it was sent; `*` means the server as a whole.

@@ -24,11 +24,11 @@ metric::counted! {
         pub http2_requests: u64 = Counter(Count, "http.http2_requests", "http2_requests"),
         /// Streams of HTTP/2 that their clients reset.
         pub http2_resets: u64 = Counter(Count, "http.http2_resets", "http2_resets"),
-        /// Streams of HTTP/2 reset by the server without an answer: for a mistake of the client, or a bound.
+        /// Streams reset before a whole answer.
         pub http2_refused: u64 = Counter(Count, "http.http2_refused", "http2_refused"),
-        /// Connections of HTTP/2 ended for a mistake of the client, or an attack.
+        /// Connections of HTTP/2 ended for a mistake.
         pub http2_broken: u64 = Counter(Count, "http.http2_broken", "http2_broken"),
-        /// Those of them that were ended with ENHANCE_YOUR_CALM.
+        /// Of these, those with ENHANCE_YOUR_CALM.
         pub http2_calmed: u64 = Counter(Count, "http.http2_calmed", "http2_calmed"),
         /// Replies by the first digit of their status; index 0 is unused.
         pub by_class: [u64; 6] = Elsewhere("by class"),

@@ -55,7 +55,9 @@ pub(super) fn run(runner: &mut Runner, process: u64, index: usize, now_ns: u64) 
 /// The same, with its own clocks.
 pub(super) fn run_at(runner: &mut Runner, process: u64, index: usize, moment: Moment) -> RunResult {
     let process = ProcessId::from_bits(process);
-    runner.run(process, None, SetIndex(0), index, &mut Nobody, moment).unwrap()
+    runner
+        .run(process, None, SetIndex(0), index, &mut Nobody, moment)
+        .expect("a page of the first root")
 }
 
 pub(super) fn pages(sources: &[(&str, &str)]) -> Vec<Arc<PageSet>> {

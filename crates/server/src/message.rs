@@ -372,7 +372,7 @@ metric::counted! {
         pub limits: Vec<LimitCounts> = Elsewhere("with a label"),
         /// The upstreams.
         pub upstreams: Vec<UpstreamReport> = Elsewhere("with labels, and by `ctl upstreams`"),
-        /// Open connections; each open stream of HTTP/2 counts as one more, as for the limit.
+        /// Open connections, and open streams of HTTP/2.
         pub processes: usize = Gauge(Count, "connections", "connections", metric::from_size),
         /// Which configuration is in force, counted from 1.
         pub generation: u64 = Elsewhere("as `configuration`"),

@@ -169,10 +169,12 @@ impl Wait {
         let acknowledged = one.number("last_ack_ms");
         let is_acked_later = acknowledged + TICK_MS < received.min(sent)
             && sent.saturating_sub(acknowledged) <= LATE_ACK_MS;
-        match () {
-            () if one.number("unacked") > 0 || (received >= sent && is_asked) => Self::Sure,
-            () if is_acked_later || requests == answers + 1 => Self::Unsure,
-            () => Self::No,
+        if one.number("unacked") > 0 || (received >= sent && is_asked) {
+            Self::Sure
+        } else if is_acked_later || requests == answers + 1 {
+            Self::Unsure
+        } else {
+            Self::No
         }
     }
 }

@@ -36,8 +36,8 @@ fn dropped(host: &HostReading) -> Judged {
     let moved = |name: &str| host.moved(|counters| counters.network(name)).unwrap_or(0);
     let (received, full) = (moved("Udp.InDatagrams"), moved("Udp.RcvbufErrors"));
     let text = format!(
-        "its {} UDP sockets dropped {dropped} datagrams {}, mostly at port {port}; in its network namespace {full} found \
-         a full buffer (RcvbufErrors), and {received} were received",
+        "its {} UDP sockets dropped {dropped} datagrams {}, mostly at port {port}; in its network namespace {full} \
+         found a full buffer (RcvbufErrors), and {received} were received",
         now.len(),
         host.span()
     );
