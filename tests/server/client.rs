@@ -98,11 +98,10 @@ impl<S: Read + Write> Client<S> {
 
     /// Reads what comes next; 0 at the end.
     pub(crate) fn receive(&mut self) -> io::Result<usize> {
-        let length = self.received.len();
-        self.received.resize(length + READ_BYTES, 0);
-        let count = read(&mut self.stream, &mut self.received[length..]);
-        self.received.truncate(length + *count.as_ref().unwrap_or(&0));
-        count
+        let mut buffer = [0; READ_BYTES];
+        let count = read(&mut self.stream, &mut buffer)?;
+        self.received.extend_from_slice(&buffer[..count]);
+        Ok(count)
     }
 
     /// Reads until the connection ends; returns the bytes, and how it ended.

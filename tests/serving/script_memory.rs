@@ -125,7 +125,9 @@ fn of_each_page_it_is_told_whether_it_was_compiled() {
         let config = format!("{CONFIG}{argument}");
         let plan = Plan::new().config(&config).argument("--schedulers=1");
         let server = plan.files(&pages).start();
-        for (path, body) in [("/sum", "500000500000"), ("/once", "once"), ("/made", "10000")] {
+        // LuaJIT counts loops and calls in 64 counters by their address: after a loop, what runs once could be taken
+        // for the rest of it.
+        for (path, body) in [("/once", "once"), ("/sum", "500000500000"), ("/made", "10000")] {
             assert_eq!(text(&server.get(path)), body);
         }
         let [sum, once, made] = pages.map(|(file, _)| row(&server, file));

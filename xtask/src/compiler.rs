@@ -1,9 +1,9 @@
-//! The compiler of the workspace's crates in a build for tests: clippy, which leaves test programs without
+//! The compiler of the workspace's crates in a build for tests: clippy, which leaves test programs and examples without
 //! optimisation.
 //!
 //! Owns which crates are optimised. A library is used by many programs, and is optimised where the profile says so.
-//! Cargo gives a package's test programs the same level, though each is compiled once and runs for seconds: most of a
-//! clean build was optimising them.
+//! Cargo gives a package's test programs and examples the same level, though each is compiled once and runs for seconds
+//! or not at all: most of a clean build was optimising them.
 //!
 //! As the compiler of the build clippy costs a tenth of a build; as a run of its own it would check everything once
 //! more, dependencies included.
@@ -30,12 +30,8 @@ const QUICK: [(&str, &str); 3] = [
 ];
 
 /// Test programs that take more time without optimisation than to optimise them: they hold simulated servers.
-const OPTIMISED: [&str; 4] = [
-    "crates/channels/tests/channels/main.rs",
-    "crates/client/tests/client/main.rs",
-    "crates/server/tests/idle_memory.rs",
-    "crates/server/tests/sim/main.rs",
-];
+const OPTIMISED: [&str; 2] =
+    ["crates/channels/tests/channels/main.rs", "crates/client/tests/client/main.rs"];
 
 /// A cargo command whose compiler has all lints.
 pub(crate) fn linting_cargo() -> Result<Command, Failure> {
@@ -64,10 +60,11 @@ pub(crate) fn stand_in(words: &[String]) -> Option<ExitCode> {
     Some(ExitCode::FAILURE)
 }
 
-/// The compiler's arguments, without optimisation for a test program.
+/// The compiler's arguments, without optimisation for a test program or an example.
 fn levelled(words: &[String]) -> Vec<String> {
     let has = |wanted: &str| words.iter().any(|word| word == wanted);
-    let is_kept = !has("--test") || OPTIMISED.into_iter().any(has);
+    let is_example = words.iter().any(|word| word.contains("examples/") && word.ends_with(".rs"));
+    let is_kept = !(has("--test") || is_example) || OPTIMISED.into_iter().any(has);
     words
         .iter()
         .map(|word| match word.starts_with("opt-level=") && !is_kept {
@@ -95,6 +92,8 @@ mod tests {
             program,
             "rustc --crate-name http --test src/lib.rs -C opt-level=0 -C debuginfo=0"
         );
+        let example = "rustc --crate-name echo examples/echo.rs -C opt-level=1";
+        assert_eq!(of(example), "rustc --crate-name echo examples/echo.rs -C opt-level=0");
         for path in OPTIMISED {
             assert!(workspace::root().join(path).is_file(), "{path} is no file");
             let program = format!("rustc --crate-name it --test {path} -C opt-level=1");

@@ -51,9 +51,13 @@ impl Fingerprint {
 
     /// Hashes bytes.
     pub(super) fn note_bytes(&mut self, bytes: &[u8]) {
-        for word in bytes.chunks(8) {
-            let mut padded = [0_u8; 8];
-            padded[..word.len()].copy_from_slice(word);
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.fold(u64::from_le_bytes(*word));
+        }
+        if !rest.is_empty() {
+            let mut padded = [0; 8];
+            padded[..rest.len()].copy_from_slice(rest);
             self.fold(u64::from_le_bytes(padded));
         }
         self.fold(bytes.len() as u64);

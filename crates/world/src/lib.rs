@@ -169,7 +169,10 @@ impl Pollset for Sim {
     }
 
     fn send(&mut self, socket: &SimulatedSocket, parts: &[IoSlice<'_>], follows: Corking) -> Sent {
-        let bytes: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+        let mut bytes = Vec::new();
+        for part in parts {
+            bytes.extend_from_slice(part);
+        }
         self.send_bytes(socket, &bytes, follows)
     }
 

@@ -127,8 +127,9 @@ mod tests {
     #[test]
     fn memory_for_parts_is_bounded() {
         let mut assembly = Assembly::default();
+        let message = message(FRAGMENT_SIZE + 1);
         for sender in 0..1_000 {
-            let parts = cut(ReplicationPeer(sender), 1, &message(FRAGMENT_SIZE + 1));
+            let parts = cut(ReplicationPeer(sender), 1, &message);
             assert_eq!(assembly.take(&parts[0]), None);
         }
         assert_eq!(assembly.0.len(), SENDERS);

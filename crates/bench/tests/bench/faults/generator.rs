@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::time::Duration;
 
 use bench::plan::{
@@ -30,7 +31,7 @@ pub(crate) fn plan_of(address: SocketAddr, request: &PlannedRequest) -> LoadPlan
         pace: RequestPace::Closed,
         duration: Duration::from_millis(300),
         warmup: Duration::ZERO,
-        count: None,
+        count: NonZero::new(500),
         runs: 1,
         lifetime: Lifetime::KeptAlive,
         upkeep: Upkeep::Replace,

@@ -28,6 +28,7 @@ fn a_stall_shows_in_the_response_times_of_an_open_loop() {
     let mut plan = plan(stalling);
     plan.connections = 1;
     plan.duration = Duration::from_millis(2500);
+    plan.count = None;
     plan.pace = rate(f64::from(BETWEEN));
     // A loaded machine stalls more requests than this server does.
     let open = undisturbed(&plan, |run| run.service.p99_ns < run.response.p99_ns / 2);
