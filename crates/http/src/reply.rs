@@ -361,6 +361,7 @@ impl<'a> Reply<'a> {
     }
 
     /// The framing of a body that is sent in parts.
+    #[inline]
     pub(super) fn framing(&self) -> Option<StreamFraming> {
         self.framing
     }

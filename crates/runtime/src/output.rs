@@ -194,7 +194,7 @@ impl Output {
     /// Whether the output contains a file region.
     #[inline]
     pub(crate) fn holds_file(&self) -> bool {
-        self.pieces.iter().any(|piece| matches!(piece, Piece::File(_)))
+        !self.pieces.is_empty() && self.pieces.iter().any(|piece| matches!(piece, Piece::File(_)))
     }
 
     /// Whether the output is empty.
@@ -223,7 +223,9 @@ impl Output {
         if self.bytes.capacity() > 4 * crate::limits::OUTBOX_HIGH_WATER_BYTES {
             self.bytes = Vec::new();
         }
-        self.pieces.clear();
+        if !self.pieces.is_empty() {
+            self.pieces.clear();
+        }
         self.claimed = 0;
         self.referenced = 0;
     }

@@ -162,8 +162,17 @@ impl<K, T> Process<K, T> {
     }
 
     /// Keeps the unconsumed part of lent bytes, in front of further input.
+    #[inline]
     pub(crate) fn keep(&mut self, lent: &[u8], consumed: usize) {
-        let Some(rest) = lent.get(consumed..).filter(|rest| !rest.is_empty()) else { return };
+        if let Some(rest) = lent.get(consumed..)
+            && !rest.is_empty()
+        {
+            self.keep_rest(rest);
+        }
+    }
+
+    #[inline(never)]
+    fn keep_rest(&mut self, rest: &[u8]) {
         match &mut self.inbox {
             Some(inbox) => inbox.add(rest),
             None => self.inbox = Some(Box::new(Inbox::of(rest))),
