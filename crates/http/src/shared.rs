@@ -261,13 +261,7 @@ impl<A> Http<A> {
 impl<A: Application> Http<A> {
     /// Tells the application of a request that was answered after so many ticks, if that was long.
     #[inline]
-    fn tell_slow(
-        &mut self,
-        request: &Request<'_>,
-        process: ProcessId,
-        status: Status,
-        ticks: u64,
-    ) {
+    fn tell_slow(&mut self, request: &Request<'_>, process: ProcessId, status: Status, ticks: u64) {
         if let Some(slow_ns) = self.settings.slow_ns
             && nanoseconds_of(ticks) >= slow_ns
         {

@@ -25,8 +25,7 @@ fn is_ascii(bytes: &[u8]) -> bool {
         (size, bytes.first_chunk(), bytes.last_chunk())
     {
         u64::from_ne_bytes(*first) | u64::from_ne_bytes(*last)
-    } else if let (4..8, Some(first), Some(last)) =
-        (size, bytes.first_chunk(), bytes.last_chunk())
+    } else if let (4..8, Some(first), Some(last)) = (size, bytes.first_chunk(), bytes.last_chunk())
     {
         u64::from(u32::from_ne_bytes(*first) | u32::from_ne_bytes(*last))
     } else {

@@ -169,8 +169,7 @@ impl<A: Application> Http<A> {
         begun: Option<Begun>,
         context: &Context<'_, A::Message>,
     ) {
-        let (class, TimedAs { route, page }) =
-            (self.stats.count(sent.status), self.notes.timed_as);
+        let (class, TimedAs { route, page }) = (self.stats.count(sent.status), self.notes.timed_as);
         let ticks = self.times.count(class, route, request.begin.began_ns(), context.now);
         let is_told =
             self.log.is_some() || self.settings.slow_ns.is_some() || page != 0 || trace::is_on();

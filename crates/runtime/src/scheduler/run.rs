@@ -2,7 +2,7 @@
 //!
 //! Owns the order of those steps, each of which works on one process.
 
-use sys::pollset::{Pollset, Received, Rest, Token};
+use sys::pollset::{Pollset, Received, Rest};
 
 use super::executor::{Executor, Lives, ProcessOf, Running};
 use crate::account::{TimeAccount, change_to};
@@ -334,15 +334,6 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
         process.last_run = self.clock.now().tick();
         Ok(())
-    }
-
-    /// It has to wait for the first time.
-    #[inline(never)]
-    fn watch_socket(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
-        let Some(socket) = &process.socket else { return Ok(()) };
-        process.flags.set(Flags::WATCHED);
-        let watched = self.pollset.watch(socket, Token(id.to_bits()));
-        watched.map_err(|_| CloseReason::Failed)
     }
 
     /// All output was sent: closes the process, begins to discard, or queues a process that has to be told. It is told
