@@ -188,7 +188,10 @@ impl Output {
     /// Bytes in memory that wait to be sent. A file region counts as 0.
     #[inline]
     pub fn queued_bytes(&self) -> usize {
-        self.bytes.len() + self.referenced
+        match self.plain() {
+            Some(bytes) => bytes.len(),
+            None => self.bytes.len() + self.referenced,
+        }
     }
 
     /// Whether the output contains a file region.

@@ -40,6 +40,12 @@ impl Mode {
         matches!(self, Mode::Reading | Mode::Parked | Mode::Collecting)
     }
 
+    /// Whether the process takes bytes from its socket.
+    #[inline]
+    pub(crate) fn receives(self) -> bool {
+        matches!(self, Mode::Reading | Mode::Collecting | Mode::Discarding)
+    }
+
     /// The things that come after the output that is being sent: for a process that ends, the end of the stream. The
     /// kernel then puts both into one segment, which saves a connection of one request a fifth of its CPU.
     #[inline]

@@ -326,19 +326,16 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if !process.flags.has(Flags::WATCHED) {
             self.watch_socket(id, process)?;
         }
-        let wants_input =
-            matches!(process.mode, Mode::Reading | Mode::Collecting | Mode::Discarding);
         let is_readable = process.flags.has(Flags::READABLE) && !process.flags.has(Flags::STARVED);
-        if wants_input && is_readable {
+        if process.mode.receives() && is_readable {
             self.queue(id, process);
         }
         process.last_run = self.clock.now().tick();
         Ok(())
     }
 
-    /// All output was sent: closes the process, begins to discard, or queues a process that has to be told. It is told
-    /// in a run of its own: a process that writes more each time it is told would otherwise never return, as long as
-    /// its peer reads.
+    /// All output was sent: closes the process, begins to discard, or queues a process that has to be told. That is a
+    /// run of its own: one that writes more each time would otherwise never return, as long as its peer reads.
     #[inline]
     pub(super) fn on_sent(
         &mut self,
