@@ -210,6 +210,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_deadline_that_has_passed_is_due_in_this_tick() {
+        let mut table = Table(vec![Link::UNLINKED; 4]);
+        let mut wheel = Wheel::new();
+        assert_eq!(wheel.expire(&mut table, Tick(5)), None);
+        assert!(!wheel.is_due(Tick(5)) && wheel.is_due(Tick(6)));
+        wheel.link(&mut table, 3, Tick(2));
+        assert!(wheel.is_due(Tick(5)));
+        assert_eq!(wheel.expire(&mut table, Tick(5)), Some(3));
+    }
+
     proptest! {
         /// Compares the wheel with a sorted list: the same members, never early, and all due ones come out.
         #[test]
