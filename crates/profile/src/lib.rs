@@ -30,6 +30,7 @@ mod perf_map;
 mod pprof;
 mod processes;
 mod record;
+mod refused;
 mod ring;
 mod sampling;
 mod scheduling;

@@ -10,6 +10,7 @@ use crate::processes::{Process, variable_of};
 use crate::tcp::{Side, TcpSocket};
 use crate::watching::{FILE_LOCK, MEMORY_LOCK, Watched};
 
+use super::file_locks::{self, tried_again};
 use super::reclaimed::read_again;
 use super::waiting::waits_inside;
 
@@ -85,12 +86,12 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Waiting threads, on average, from which a lock costs.
-const WAITERS: f64 = 0.1;
+pub(super) const WAITERS: f64 = 0.1;
 
 /// The calls in which a thread that serves requests waits for them.
 const SERVING: [&str; 3] = ["events", "receive", "read/socket"];
 
-fn is_serving(thread: &Watched) -> bool {
+pub(super) fn is_serving(thread: &Watched) -> bool {
     SERVING.iter().any(|call| thread.seen_in(call) > 0)
 }
 
@@ -220,13 +221,18 @@ fn of_kernel(host: &HostReading) -> Option<(String, f64)> {
     };
     let most = OF_KERNEL.iter().map(waiting).max_by(|one, other| one.0.total_cmp(&other.0));
     let (waiting, name) = most.filter(|(waiting, _)| *waiting >= WAITERS)?;
-    Some((format!("{waiting:.1} of {} threads wait for {name} at any time", all.len()), waiting))
+    let file = file_locks::told(host).filter(|_| name == OF_KERNEL[0].1).unwrap_or_default();
+    Some((
+        format!("{waiting:.1} of {} threads wait for {name} at any time{file}", all.len()),
+        waiting,
+    ))
 }
 
 fn locks(host: &HostReading) -> Judged {
     calls_are_seen(host)?;
     let of_program = || Some((contended(host)?, lock(host)?.0.waiting));
-    let Some((text, waiting)) = of_kernel(host).or_else(of_program) else {
+    let of_tries = || tried_again(host, serving(host));
+    let Some((text, waiting)) = of_kernel(host).or_else(of_tries).or_else(of_program) else {
         return Finding::good("no lock was seen for which threads wait");
     };
     let Ok(wait) = CpuWait::of(host) else { return Finding::seen(text, 0.5) };
@@ -345,15 +351,23 @@ fn output(host: &HostReading) -> Judged {
 
 fn slept(host: &HostReading) -> Judged {
     calls_are_seen(host)?;
-    // A thread beside others that does nothing else serves no request.
+    let serves = serving(host);
+    if let Some((text, _)) = tried_again(host, &serves) {
+        return Finding::good(format!("{text}: see app.lock"));
+    }
+    waits(host, "sleep by the clock", "no thread that serves was seen asleep", |one| {
+        if serves(one) { one.seen_in("sleep") } else { 0 }
+    })
+}
+
+/// Tells whether a thread serves requests: one beside others that does nothing but sleep does not.
+fn serving(host: &HostReading) -> impl Fn(&Watched) -> bool {
     let all = host.watched();
     let unread = |one: &TcpSocket| one.number("received_queue") > 0;
     let is_asked = host.now.sockets.iter().flatten().any(unread);
     let is_waited_for = waits_inside(host);
-    let is_alone =
-        |one: &Watched| all.values().filter(|other| other.process == one.process).count() == 1;
-    waits(host, "sleep by the clock", "no thread that serves was seen asleep", |one| {
-        let serves = is_serving(one) || is_waited_for || (is_asked && is_alone(one));
-        if serves { one.seen_in("sleep") } else { 0 }
-    })
+    move |one: &Watched| {
+        let same = all.values().filter(|other| other.process == one.process);
+        is_serving(one) || is_waited_for || (is_asked && same.count() == 1)
+    }
 }

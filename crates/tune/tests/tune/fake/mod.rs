@@ -87,6 +87,8 @@ impl Fake {
         fake.write("velodrome/calls/100", "rate 9000\n");
         fake.write("velodrome/aids/100", "");
         fake.write("velodrome/names/100", "10 0 0\n");
+        fake.write("velodrome/socket-looks/100", "looks 10\nopen 200\nconnections 20\n");
+        fake.write("velodrome/file-locks/100", "10\n");
         fake.write("proc/100/timerslack_ns", "50000");
         fake.write("proc/100/io", "syscr: 10\nsyscw: 10\n");
         fake.write("sys/kernel/tracing/current_tracer", "nop");
