@@ -349,15 +349,15 @@ mod tests {
     #[test]
     fn a_crowd_of_descriptors_and_refused_connections_are_named() {
         let call = Sysno::ppoll;
-        let mut pairs = calls(&[(call, 200, 900_000_000)]);
-        pairs.watched.insert(call as u64, 200 * 6_000);
+        let mut pairs = calls(&[(call, 600, 900_000_000)]);
+        pairs.watched.insert(call as u64, 600 * 2_000);
         pairs.refused.accepted = 900;
         pairs.refused.closed_unread = 600;
-        let poll = format!("{}: 200 calls a second, 90 %", call.name());
+        let poll = format!("{}: 600 calls a second, 90 %", call.name());
         assert_eq!(told(&pairs, 1.0), ["accept: 67 % of 900 new connections", &poll]);
-        assert_eq!(call_findings(&pairs, 1.0)[1].share, 36.0);
+        assert_eq!(call_findings(&pairs, 1.0)[1].share, 60.0);
         // Few descriptors, and few connections.
-        pairs.watched.insert(call as u64, 200 * 400);
+        pairs.watched.insert(call as u64, 600 * 450);
         pairs.refused.closed_unread = 9;
         assert!(told(&pairs, 1.0).is_empty());
     }

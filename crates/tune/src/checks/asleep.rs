@@ -24,7 +24,7 @@ pub(super) const CHECKS: &[Check] = &[
         lost: "nothing; it takes a change of the program",
         why: "Only one thread has a lock; the others sleep until it is free, and each sleep and wake-up costs \
               some microseconds. More threads only wait longer.",
-        fix: "`velodrome profile --pid PID --locks` shows where. Hold the lock for a shorter time, or give each \
+        fix: "`velodrome profile --pid PID --locks` shows where, for goroutines, too. Hold the lock for a shorter time, or give each \
               thread its own part of the data; for Python, several processes.",
         source: "futex(2)",
         judge: locks,
@@ -86,7 +86,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Waiting threads, on average, from which a lock costs.
-pub(super) const WAITERS: f64 = 0.1;
+const WAITERS: f64 = 0.1;
 
 /// The calls in which a thread that serves requests waits for them.
 const SERVING: [&str; 3] = ["events", "receive", "read/socket"];
@@ -228,12 +228,21 @@ fn of_kernel(host: &HostReading) -> Option<(String, f64)> {
     ))
 }
 
+/// The threads that try again and again to lock a file, on average, in words.
+fn of_tries(host: &HostReading, serves: impl Fn(&Watched) -> bool) -> Option<(String, f64)> {
+    tried_again(host, serves).filter(|(_, asleep)| *asleep >= WAITERS)
+}
+
 fn locks(host: &HostReading) -> Judged {
     calls_are_seen(host)?;
     let of_program = || Some((contended(host)?, lock(host)?.0.waiting));
-    let of_tries = || tried_again(host, serving(host));
-    let Some((text, waiting)) = of_kernel(host).or_else(of_tries).or_else(of_program) else {
-        return Finding::good("no lock was seen for which threads wait");
+    let Some((text, waiting)) =
+        of_kernel(host).or_else(|| of_tries(host, serving(host))).or_else(of_program)
+    else {
+        return Finding::good(
+            "no lock was seen for which threads wait; goroutines and other tasks, which are no threads, are not seen \
+             here",
+        );
     };
     let Ok(wait) = CpuWait::of(host) else { return Finding::seen(text, 0.5) };
     let seconds = host.seconds.unwrap_or(1.0);
@@ -352,7 +361,7 @@ fn output(host: &HostReading) -> Judged {
 fn slept(host: &HostReading) -> Judged {
     calls_are_seen(host)?;
     let serves = serving(host);
-    if let Some((text, _)) = tried_again(host, &serves) {
+    if let Some((text, _)) = of_tries(host, &serves) {
         return Finding::good(format!("{text}: see app.lock"));
     }
     waits(host, "sleep by the clock", "no thread that serves was seen asleep", |one| {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::check::{Check, Gain, Risk};
+use crate::cpu_wait::CpuWait;
 use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::lines::named;
@@ -17,15 +18,15 @@ pub(super) const CHECKS: &[Check] = &[
         id: "app.limit",
         title: "the server's own limit of connections",
         gain: Gain::of(30.0, 50.0, 60.0, 0.0),
-        expected: "the connections that wait, as far as the server has time for them",
+        expected: "the connections that wait, or are refused, as far as the server has time for them",
         risk: Risk::Process,
         lost: "memory and descriptors for more connections",
         why: "A server that serves as many connections as it may leaves others in the accept queue, however idle its \
-              CPUs are; when that queue is full as well, they are dropped.",
+              CPUs are, or closes them with their request unread (nginx).",
         fix: "Raise the limit: `worker_connections` of nginx, `maxconn` of HAProxy (global and of the frontend), \
               `MaxRequestWorkers` of Apache, the threads of a pool; or a shorter keep-alive timeout, if most \
               connections are idle. The server's log of errors often names it.",
-        source: "struct tcp_info, tcpi_unacked of a listener",
+        source: "struct tcp_info, tcpi_unacked of a listener; TCPAbortOnClose of /proc/net/netstat",
         judge: connections,
     },
     Check {
@@ -66,6 +67,9 @@ fn connections(host: &HostReading) -> Judged {
     let count = |name: &str| sums.get(name).copied().unwrap_or(0) as f64;
     let looks = count("looks");
     let (waiting, open) = (count("queue_waiting") / looks, count("open") / looks);
+    if let Some((text, price)) = refused(host) {
+        return Finding::scaled(format!("{text}; {open:.0} are open"), price);
+    }
     let idle = idle_share(host);
     let text = format!(
         "{waiting:.1} connections on average wait to be accepted at port {}, at {} of {looks} looks; {:.1} others are \
@@ -86,6 +90,29 @@ fn connections(host: &HostReading) -> Judged {
     }
     let lost = 100.0 * idle.min(waiting / open.max(waiting));
     Finding::measured(text, Percent::between(lost * 0.5, lost))
+}
+
+/// Connections closed per second with a request unread, and their part of all new ones, from which the server refuses
+/// them; and the CPU time in seconds that it takes at least for each, so that they are not those of another program.
+const REFUSED: f64 = 200.0;
+const PART: f64 = 0.1;
+const OF_ONE: f64 = 10e-6;
+
+/// Connections that were closed with a request unread, in words, and their price.
+pub(super) fn refused(host: &HostReading) -> Option<(String, Percent)> {
+    let (seconds, wait) = (host.seconds?, CpuWait::of(host).ok()?);
+    let moved = |name: &str| host.moved(|counters| counters.network(name)).unwrap_or(0) as f64;
+    let closed = moved("TcpExt.TCPAbortOnClose") + moved("TcpExt.TCPAbortOnData");
+    let opened = moved("Tcp.PassiveOpens").max(1.0);
+    let is_many = closed >= REFUSED * seconds && closed >= PART * opened;
+    let text = format!(
+        "{:.0} connections a second were closed in its network namespace with a request that nobody had read \
+         (TCPAbortOnClose, TCPAbortOnData), of {:.0} new ones",
+        closed / seconds,
+        opened / seconds
+    );
+    let price = Percent::between(100.0 * closed / opened, 95.0);
+    (is_many && wait.run >= opened * OF_ONE).then_some((text, price))
 }
 
 /// Share of the connections whose answer has to be paced.

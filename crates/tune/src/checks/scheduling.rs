@@ -166,7 +166,7 @@ fn affinity(host: &HostReading) -> Judged {
     let noticed = NOTICED * host.seconds.unwrap_or(1.0);
     if unused < wait.run * OWN_WAIT / 100.0 || unused < noticed {
         // With other CPUs it would at least share them with what is busy there.
-        let waits = wait.lost(wait.for_own) >= OWN_WAIT && wait.wanting > wait.cpus.len();
+        let waits = wait.lost(wait.for_own) >= OWN_WAIT && wait.wanting > wait.allowed.len();
         return match waits {
             true => Finding::set(format!("{text}; the others were busy as well meanwhile"), 0.2),
             false => Finding::good(format!("{text}; the others would do nothing more")),

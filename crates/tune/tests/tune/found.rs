@@ -257,6 +257,25 @@ fn connections_wait_in_a_queue_although_the_server_has_time() {
     assert!(matches!(waiting_to_be_accepted(9, 900), Finding::Good(_)));
 }
 
+/// Connections that were closed with a request unread, of 9,000, in a server that runs for so many milliseconds.
+fn closed_unread(check: &str, closed: u64, ran: u64) -> Finding {
+    found(check, nothing, |fake| {
+        let counts = [("Tcp.PassiveOpens", 9_000), ("Tcp.InSegs", 50_000)];
+        fake.snmp(&[counts[0], counts[1], ("TcpExt.TCPAbortOnClose", closed)]);
+        fake.ran(100, ran, 0);
+    })
+}
+
+#[test]
+fn refused_connections_are_no_want_of_keep_alive() {
+    assert_eq!(range(&closed_unread("app.limit", 4_500, 900)), Percent { low: 50.0, high: 95.0 });
+    assert!(matches!(closed_unread("app.keepalive", 4_500, 900), Finding::Good(_)));
+    assert!(matches!(closed_unread("app.keepalive", 90, 900), Finding::Costs(..)));
+    // Few, and those of another program.
+    assert!(matches!(closed_unread("app.limit", 90, 900), Finding::Good(_)));
+    assert!(matches!(closed_unread("app.limit", 4_500, 9), Finding::Good(_)));
+}
+
 /// The finding for answers of 12 of 16 connections that come in parts, while so many bytes come from other servers.
 fn paced(fetched: u64) -> Finding {
     let plant = |fake: &Fake| {
