@@ -150,7 +150,7 @@ impl HostReading {
     pub(crate) fn barred(&self, check: &str) -> Option<&'static str> {
         let is_of_network = check.starts_with("net.")
             || (check.starts_with("stack.") && check != "stack.file")
-            || ["app.fastopen", "app.connect", "app.keepalive", "app.datagrams"].contains(&check);
+            || OF_NETWORK.contains(&check);
         (is_of_network && self.network == NetworkPlace::Barred).then_some(
             "the server is in another network namespace, which only root may enter (CAP_SYS_ADMIN)",
         )
@@ -217,6 +217,10 @@ impl HostReading {
         (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
     }
 }
+
+/// Checks of the server that read its network.
+const OF_NETWORK: [&str; 6] =
+    ["app.fastopen", "app.connect", "app.keepalive", "app.datagrams", "app.limit", "app.pacing"];
 
 /// Packets per second from which the settings of a device matter.
 const CARRIES: f64 = 100.0;

@@ -91,7 +91,7 @@ const WAITERS: f64 = 0.1;
 /// The calls in which a thread that serves requests waits for them.
 const SERVING: [&str; 3] = ["events", "receive", "read/socket"];
 
-pub(super) fn is_serving(thread: &Watched) -> bool {
+fn is_serving(thread: &Watched) -> bool {
     SERVING.iter().any(|call| thread.seen_in(call) > 0)
 }
 
@@ -250,6 +250,11 @@ fn locks(host: &HostReading) -> Judged {
     let idle = wait.idle(host, |cpu| wait.allowed.contains(cpu)) / seconds;
     let lost = |more: f64| 100.0 * more / (run + more);
     Finding::measured(text, Percent::between(lost(waiting.min(idle)), lost(waiting)))
+}
+
+/// Whether its threads are stuck.
+pub(super) fn is_stuck(host: &HostReading) -> bool {
+    matches!(stuck(host), Ok(Finding::Costs(..)))
 }
 
 fn stuck(host: &HostReading) -> Judged {

@@ -9,7 +9,7 @@ use crate::host::HostReading;
 use crate::lines::named;
 use crate::socket_looks::place;
 
-use super::asleep::{NOTICED, is_serving, most};
+use super::asleep::{NOTICED, is_stuck, most};
 use super::peers::is_held;
 use super::waiting::idle_share;
 
@@ -57,6 +57,9 @@ fn sums(host: &HostReading) -> Result<BTreeMap<String, u64>, Finding> {
 const MOSTLY: f64 = 0.8;
 const IDLE: f64 = 0.4;
 
+/// Share of a thread's time, in percent, in a stop or in writing to a client from which that is what holds it up.
+const HELD_UP: f64 = 30.0;
+
 /// Whether connections wait although the server has time for them.
 pub(super) fn is_limited(host: &HostReading) -> bool {
     matches!(connections(host), Ok(Finding::Costs(..)))
@@ -79,14 +82,16 @@ fn connections(host: &HostReading) -> Judged {
         (open - waiting).max(0.0),
         idle * 100.0
     );
+    if open + waiting == 0.0 {
+        return Finding::unknown("no connection of it was seen");
+    }
     if count("queue_looks") < MOSTLY * looks || waiting < 1.0 || idle < IDLE {
         return Finding::good(text);
     }
-    // Idle clients hold its threads, it is stopped, or all of its threads are stuck.
-    let all = host.watched();
-    let has_moved = all.is_empty() || all.values().any(|one| is_serving(one) || one.running > 0);
-    if is_held(host) || !has_moved || most(host, |one| one.stopped).0 >= NOTICED {
-        return Finding::good(format!("{text}: see app.pool, app.stuck, app.stopped"));
+    // What else holds its threads is the cause.
+    let (held_up, _) = most(host, |one| one.stopped + one.seen_in("write/socket"));
+    if is_held(host) || is_stuck(host) || held_up >= HELD_UP {
+        return Finding::good(format!("{text}: its threads are held by something else"));
     }
     let lost = 100.0 * idle.min(waiting / open.max(waiting));
     Finding::measured(text, Percent::between(lost * 0.5, lost))
@@ -122,6 +127,9 @@ fn paced(host: &HostReading) -> Judged {
     let sums = sums(host)?;
     let count = |name: &str| sums.get(name).copied().unwrap_or(0) as f64;
     let (paced, all) = (count("paced"), count("connections"));
+    if all == 0.0 {
+        return Finding::unknown("no connection of it was seen");
+    }
     if paced == 0.0 {
         return Finding::good("no answer was seen that is sent bit by bit");
     }
