@@ -44,6 +44,12 @@ impl<'r> Asked<'r> {
         Self { request, way, rest }
     }
 
+    /// The same request, with all of its body.
+    pub(super) fn with_body(self, body: &'r [u8]) -> Self {
+        let received = body.len() as u64;
+        Self { request: Request { body, received, ..self.request }, ..self }
+    }
+
     /// The same request, whose body is not read.
     pub(super) fn unread(self) -> Self {
         Self { rest: BodyRest::Unread, ..self }

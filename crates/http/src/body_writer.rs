@@ -42,6 +42,7 @@ impl<'a> Reply<'a> {
     }
 
     /// Ends the parts, if there were any.
+    #[cold]
     pub(super) fn end_parts(&mut self) {
         if let Some(framing) = self.framing() {
             self.end_body(framing, &FieldList::new());

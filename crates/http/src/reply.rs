@@ -125,7 +125,7 @@ impl<'a> Reply<'a> {
 
     /// Copies a prepared head of HTTP/1, which ends before the number of its `Content-Length`, with room for this many
     /// bytes of body. `false`: no head is prepared for this reply, and nothing was written.
-    #[inline]
+    #[inline(always)]
     fn begin_plain(&mut self, status: Status, content_type: &'static str, room: usize) -> bool {
         if status != Status::OK || !self.encoder.is_plain() {
             return false;
@@ -361,6 +361,7 @@ impl<'a> Reply<'a> {
     }
 
     /// The framing of a body that is sent in parts.
+    #[inline]
     pub(super) fn framing(&self) -> Option<StreamFraming> {
         self.framing
     }

@@ -259,22 +259,15 @@ impl<A> Http<A> {
 }
 
 impl<A: Application> Http<A> {
-    /// Counts the time of a request that is answered now, and tells the application of it if it was long.
+    /// Tells the application of a request that was answered after so many ticks, if that was long.
     #[inline]
-    pub(super) fn count_time(
-        &mut self,
-        request: &Request<'_>,
-        process: ProcessId,
-        status: Status,
-        class: usize,
-        now: Now,
-    ) {
-        let began_ns = request.begin.began_ns();
-        let ticks = self.times.count(class, self.notes.timed_as, began_ns, now);
-        let Some(slow_ns) = self.settings.slow_ns else { return };
-        let took_ns = nanoseconds_of(ticks);
-        if took_ns >= slow_ns {
-            let slow = SlowRequest { process, status, began_ns, took_ns, notes: &self.notes };
+    fn tell_slow(&mut self, request: &Request<'_>, process: ProcessId, status: Status, ticks: u64) {
+        if let Some(slow_ns) = self.settings.slow_ns
+            && nanoseconds_of(ticks) >= slow_ns
+        {
+            let (began_ns, took_ns) = (request.begin.began_ns(), nanoseconds_of(ticks));
+            let notes = &self.notes;
+            let slow = SlowRequest { process, status, began_ns, took_ns, notes };
             self.application.on_slow(request, &slow);
         }
     }

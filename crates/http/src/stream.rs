@@ -124,7 +124,9 @@ impl Stream {
             State::Underway(_) | State::Over => return Next::Abort,
         };
         let head = opening.head.request();
-        if !head.fields.iter().any(|(name, _)| forwarded::concerns_proxies(name)) {
+        if !forwarded::may_be_in(&head.fields)
+            || !head.fields.iter().any(|(name, _)| forwarded::concerns_proxies(name))
+        {
             let sender = Sender::itself(opening.peer);
             return self.begin_of(&opening, &head, sender, http, context);
         }

@@ -24,19 +24,17 @@ impl RequestTimes {
     /// Counts a request that is answered now with this class of status, and whose head was complete at this time on the
     /// monotonic clock. Returns how long it took, in ticks.
     #[inline]
-    pub(super) fn count(
-        &mut self,
-        class: usize,
-        timed_as: TimedAs,
-        began_ns: u64,
-        now: Now,
-    ) -> u64 {
+    pub(super) fn count(&mut self, class: usize, route: u16, began_ns: u64, now: Now) -> u64 {
         let ticks = ticks_since(now.monotonic_ns.saturating_sub(began_ns));
-        self.routes.count(usize::from(timed_as.route) * CLASSES + class, ticks);
+        self.routes.count(usize::from(route) * CLASSES + class, ticks);
+        ticks
+    }
+
+    /// Counts the ticks of a request that a page has answered, if one has.
+    pub(super) fn count_page(&mut self, timed_as: TimedAs, ticks: u64) {
         if timed_as.page != 0 {
             self.pages.count(usize::from(timed_as.page), ticks);
         }
-        ticks
     }
 
     /// The times of a route by class of status: 1 for `1xx` to 5 for `5xx`.

@@ -59,9 +59,10 @@ impl Histogram {
 
 #[inline]
 fn bucket_of(time: u64) -> usize {
-    let shift = FIRST_BITS - SUB_BITS;
-    let doublings = (time >> FIRST_BITS).checked_ilog2().map_or(0, |log| log + 1);
-    let within = (time >> (shift + doublings.saturating_sub(1))) as usize & ((1 << SUB_BITS) - 1);
+    const SHIFT: u32 = FIRST_BITS - SUB_BITS;
+    // All times of the first buckets count as if they had their highest bit: they have no doubling.
+    let doublings = (time | 1 << (FIRST_BITS - 1)).ilog2() - (FIRST_BITS - 1);
+    let within = (time >> (SHIFT + doublings.saturating_sub(1))) as usize & ((1 << SUB_BITS) - 1);
     (((doublings as usize) << SUB_BITS) | within).min(BUCKETS - 1)
 }
 
@@ -85,6 +86,15 @@ impl Histograms {
     /// Counts a time in the histogram of this number.
     #[inline]
     pub fn count(&mut self, number: usize, time: u64) {
+        match self.each.get_mut(number) {
+            Some(Some(histogram)) => histogram.count(time),
+            _ => self.begin(number, time),
+        }
+    }
+
+    /// Counts the first time in the histogram of this number.
+    #[cold]
+    fn begin(&mut self, number: usize, time: u64) {
         if self.each.len() <= number {
             self.each.resize_with(number + 1, || None);
         }

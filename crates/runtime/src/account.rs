@@ -155,11 +155,11 @@ pub(crate) fn begin_thread() {
     NOW.with(|now| now.per_us.set(sys::clock::ticks_per_microsecond().get()));
 }
 
-/// The clock has just been read for a turn.
+/// The clock has just been read for a turn, at this tick of the pollset.
 #[inline]
-pub(crate) fn begin_turn(now_ns: u64) {
+pub(crate) fn begin_turn(now_ns: u64, tick: u64) {
     NOW.with(|now| {
-        now.turn_began.set(tick_counter());
+        now.turn_began.set(tick);
         now.turn_began_ns.set(now_ns);
     });
 }
@@ -195,9 +195,14 @@ pub fn ticks_since(before_turn_ns: u64) -> u64 {
         let within = tick_counter().saturating_sub(now.turn_began.get());
         match before_turn_ns {
             0 => within,
-            ns => within.saturating_add((u128::from(ns) * u128::from(per_us) / 1_000) as u64),
+            ns => within.saturating_add(ticks(ns, per_us)),
         }
     })
+}
+
+#[cold]
+fn ticks(ns: u64, per_us: u64) -> u64 {
+    (u128::from(ns) * u128::from(per_us) / 1_000) as u64
 }
 
 /// So many nanoseconds, in the unit of [`ticks_since`].
@@ -205,12 +210,11 @@ pub fn ticks_since(before_turn_ns: u64) -> u64 {
 pub fn ticks_of(ns: u64) -> u64 {
     match NOW.with(|now| now.per_us.get()) {
         0 => ns,
-        per_us => (u128::from(ns) * u128::from(per_us) / 1_000) as u64,
+        per_us => ticks(ns, per_us),
     }
 }
 
 /// Nanoseconds of so many ticks of a time that [`ticks_since`] has measured.
-#[inline]
 pub fn nanoseconds_of(ticks: u64) -> u64 {
     match NOW.with(|now| now.per_us.get()) {
         0 => ticks,

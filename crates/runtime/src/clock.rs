@@ -64,6 +64,8 @@ pub fn milliseconds(time: Duration) -> u64 {
 pub(crate) struct Clock {
     start_ns: u64,
     now: Now,
+    /// When the second or the tick changes.
+    changes_ns: u64,
 }
 
 impl Clock {
@@ -71,25 +73,34 @@ impl Clock {
         let start_ns = pollset.monotonic_ns();
         let tick = Tick::at_or_before_ns(0);
         let now = Now { monotonic_ns: start_ns, unix_seconds: 0, next_second_ns: 0, tick };
-        let mut clock = Self { start_ns, now };
+        let mut clock = Self { start_ns, now, changes_ns: 0 };
         clock.read(pollset);
         clock
     }
 
     /// Reads the clock. The wall clock is read once a second, so a change of the system clock shows within a second.
     #[inline]
-    pub(crate) fn read(&mut self, pollset: &mut impl Pollset) -> Now {
-        let monotonic_ns = pollset.monotonic_ns();
-        if monotonic_ns >= self.now.next_second_ns {
-            let unix_ns = pollset.unix_ns();
-            self.now.unix_seconds = unix_ns / 1_000_000_000;
-            self.now.next_second_ns = monotonic_ns + (1_000_000_000 - unix_ns % 1_000_000_000);
+    pub(crate) fn read(&mut self, pollset: &mut impl Pollset) {
+        self.now.monotonic_ns = pollset.monotonic_ns();
+        if self.now.monotonic_ns >= self.changes_ns {
+            self.change(pollset);
         }
-        self.now.monotonic_ns = monotonic_ns;
-        self.now.tick = Tick::at_or_before_ns(monotonic_ns - self.start_ns);
-        self.now
     }
 
+    #[cold]
+    fn change(&mut self, pollset: &mut impl Pollset) {
+        let now = &mut self.now;
+        if now.monotonic_ns >= now.next_second_ns {
+            let unix_ns = pollset.unix_ns();
+            now.unix_seconds = unix_ns / 1_000_000_000;
+            now.next_second_ns = now.monotonic_ns + (1_000_000_000 - unix_ns % 1_000_000_000);
+        }
+        now.tick = Tick::at_or_before_ns(now.monotonic_ns - self.start_ns);
+        let next_tick_ns = self.start_ns.saturating_add(now.tick.later(1).to_ns());
+        self.changes_ns = now.next_second_ns.min(next_tick_ns);
+    }
+
+    #[inline]
     pub(crate) fn now(&self) -> Now {
         self.now
     }

@@ -234,16 +234,21 @@ impl Extras {
         self.handed_bytes = self.handed_bytes + after - before;
     }
 
-    /// Whether the scheduler has nothing to do about streams in this turn.
+    /// Whether the scheduler has nothing to do about streams in this turn. Without extras, the lists name streams and
+    /// carriers that have ended.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
+        self.table.is_empty() || self.has_none_listed()
+    }
+
+    fn has_none_listed(&self) -> bool {
         self.opened.is_empty() && self.awake.is_empty() && self.stirred.is_empty()
     }
 
     /// Whether it has nothing to do about them in the next one either.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.is_quiet() && self.later.is_empty()
+        self.table.is_empty() || self.has_none_listed() && self.later.is_empty()
     }
 }
 

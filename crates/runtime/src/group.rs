@@ -48,13 +48,18 @@ impl Group {
     /// Holds back the output of a process, if it consists only of copied bytes. `false`: it has to be sent now.
     #[inline]
     pub(crate) fn keep(&mut self, id: ProcessId, output: &mut Output) -> bool {
-        if !self.is_open || output.queued_bytes() > GROUP_ANSWER_BYTES {
-            return false;
+        let keeps = self.is_open && output.queued_bytes() <= GROUP_ANSWER_BYTES;
+        if keeps {
+            self.add(id, output);
         }
+        keeps
+    }
+
+    #[inline(never)]
+    fn add(&mut self, id: ProcessId, output: &mut Output) {
         let mut bytes = self.spare.pop().unwrap_or_default();
         output.swap_bytes(&mut bytes);
         self.waiting.push((id, bytes));
-        true
     }
 
     /// A run took long: the answers before it must not wait any longer.

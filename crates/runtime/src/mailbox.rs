@@ -91,6 +91,8 @@ pub struct Mailbox<M> {
     endpoint: Endpoint,
     neighbours: Vec<Neighbour<M>>,
     any_touched: bool,
+    /// Messages that were seen and not taken.
+    seen: usize,
     own_mark: Arc<SleepMark>,
     /// The number of the next sending, of all endpoints of the mesh.
     next_stamp: Arc<AtomicU64>,
@@ -163,8 +165,9 @@ pub fn mesh<M: Send>(roles: &[EndpointRole], waking: Waking) -> io::Result<Vec<M
         let own_mark = Arc::clone(&marks[index]);
         let endpoint = Endpoint(u16::try_from(index).expect("ENDPOINTS fits u16"));
         let counters = MailCounters::default();
-        let any_touched = false;
-        let mailbox = Mailbox { endpoint, neighbours, any_touched, own_mark, next_stamp, counters };
+        let (any_touched, seen) = (false, 0);
+        let mailbox =
+            Mailbox { endpoint, neighbours, any_touched, seen, own_mark, next_stamp, counters };
         MailboxSeat { mailbox, wake: source }
     };
     Ok(rows.into_iter().zip(sources).enumerate().map(mailbox).collect())
@@ -253,15 +256,18 @@ impl<M: Send> Mailbox<M> {
 
     /// Takes the message that was sent first among those that wait.
     pub fn take(&mut self) -> Option<(Endpoint, M)> {
+        if self.seen == 0 {
+            self.look();
+        }
+        if self.seen == 0 { None } else { self.take_seen() }
+    }
+
+    fn take_seen(&mut self) -> Option<(Endpoint, M)> {
         loop {
-            let Some(first) = self.first() else {
-                if self.look() == 0 {
-                    return None;
-                }
-                continue;
-            };
+            let first = self.first()?;
             let incoming = self.neighbours.get_mut(first).and_then(|of| of.incoming.as_mut())?;
             if let Some(message) = incoming.take_sure() {
+                self.seen -= 1;
                 self.counters.received += 1;
                 let sender = Endpoint(u16::try_from(first).expect("ENDPOINTS fits u16"));
                 return Some((sender, message));
@@ -284,10 +290,11 @@ impl<M: Send> Mailbox<M> {
         first.map(|(_, index)| index)
     }
 
-    /// Looks into all rings; returns how many messages wait.
-    fn look(&mut self) -> usize {
+    /// Looks into all rings for how many messages wait.
+    #[inline]
+    fn look(&mut self) {
         let incoming = self.neighbours.iter_mut().filter_map(|of| of.incoming.as_mut());
-        incoming.map(Incoming::look).sum()
+        self.seen = incoming.map(Incoming::look).sum();
     }
 
     /// Records how many messages one turn took.

@@ -188,13 +188,16 @@ impl Output {
     /// Bytes in memory that wait to be sent. A file region counts as 0.
     #[inline]
     pub fn queued_bytes(&self) -> usize {
-        self.bytes.len() + self.referenced
+        match self.plain() {
+            Some(bytes) => bytes.len(),
+            None => self.bytes.len() + self.referenced,
+        }
     }
 
     /// Whether the output contains a file region.
     #[inline]
     pub(crate) fn holds_file(&self) -> bool {
-        self.pieces.iter().any(|piece| matches!(piece, Piece::File(_)))
+        !self.pieces.is_empty() && self.pieces.iter().any(|piece| matches!(piece, Piece::File(_)))
     }
 
     /// Whether the output is empty.
@@ -223,7 +226,9 @@ impl Output {
         if self.bytes.capacity() > 4 * crate::limits::OUTBOX_HIGH_WATER_BYTES {
             self.bytes = Vec::new();
         }
-        self.pieces.clear();
+        if !self.pieces.is_empty() {
+            self.pieces.clear();
+        }
         self.claimed = 0;
         self.referenced = 0;
     }

@@ -39,6 +39,12 @@ impl Posted {
         &self.strings[usize::from(number.get()) - 1]
     }
 
+    /// Whether nothing was posted in this turn.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.processes.is_empty() && self.strings.is_empty()
+    }
+
     /// Drops the strings at the end of the turn, when every receiver has got them.
     pub(crate) fn forget_strings(&mut self) {
         self.strings.clear();

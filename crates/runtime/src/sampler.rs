@@ -27,6 +27,7 @@ pub struct Remarkable {
 pub(crate) struct Sampler {
     sampling: bool,
     turn_start: u64,
+    turn_start_ns: u64,
     run_start: u64,
     worst_run: u64,
     worst_kind: Option<usize>,
@@ -48,6 +49,7 @@ impl Sampler {
         Self {
             sampling: false,
             turn_start: 0,
+            turn_start_ns: 0,
             run_start: 0,
             worst_run: 0,
             worst_kind: None,
@@ -70,10 +72,11 @@ impl Sampler {
         }
     }
 
-    /// The turn has something to do; `now` is a tick of the pollset.
+    /// The turn has something to do; `now` is a tick of the pollset, and `now_ns` the same moment on its clock.
     #[inline]
-    pub(crate) fn begin_turn(&mut self, now: u64) {
+    pub(crate) fn begin_turn(&mut self, now: u64, now_ns: u64) {
         (self.turn_start, self.run_start) = (now, now);
+        self.turn_start_ns = now_ns;
         self.worst_run = 0;
         self.worst_kind = None;
     }
@@ -100,12 +103,8 @@ impl Sampler {
 
     /// The turn did something. The clock is read again only if the turn may be the longest so far.
     #[inline]
-    pub(crate) fn end_turn(
-        &mut self,
-        started_ns: u64,
-        stats: &mut Stats,
-        pollset: &mut impl Pollset,
-    ) {
+    pub(crate) fn end_turn(&mut self, stats: &mut Stats, pollset: &mut impl Pollset) {
+        let started_ns = self.turn_start_ns;
         if self.worst_run > self.longest.0 {
             self.longest = (self.worst_run, self.worst_kind);
         }

@@ -79,6 +79,8 @@ pub struct Wheel {
     words: u64,
     /// All buckets before this tick have been visited.
     current: Tick,
+    /// Nothing expires before this tick, so most turns need not search.
+    next_look: Tick,
     linked: usize,
 }
 
@@ -90,6 +92,7 @@ impl Wheel {
             filled: [0; WORDS],
             words: 0,
             current: Tick(0),
+            next_look: Tick(0),
             linked: 0,
         }
     }
@@ -109,6 +112,7 @@ impl Wheel {
         self.filled[bucket / 64] |= 1 << (bucket % 64);
         self.words |= 1 << (bucket / 64);
         self.linked += 1;
+        self.next_look = self.next_look.min(tick);
     }
 
     /// Unlinks a process. Does nothing if it is not linked.
@@ -136,11 +140,18 @@ impl Wheel {
         self.linked -= 1;
     }
 
+    /// Whether [`expire`](Self::expire) has anything to do at `now`.
+    #[inline]
+    pub fn is_due(&self, now: Tick) -> bool {
+        now >= self.next_look
+    }
+
     /// Removes one process whose bucket is due at `now`, or returns `None` if there are no more.
     pub fn expire(&mut self, links: &mut impl Links, now: Tick) -> Option<u32> {
         let Some(due) = self.next_due().filter(|due| *due <= now) else {
             // Buckets before `now` are empty. Skip them, so that new deadlines have a whole round.
             self.current = self.current.max(now);
+            self.next_look = self.current.later(1);
             return None;
         };
         self.current = due;
@@ -199,6 +210,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_deadline_that_has_passed_is_due_in_this_tick() {
+        let mut table = Table(vec![Link::UNLINKED; 4]);
+        let mut wheel = Wheel::new();
+        assert_eq!(wheel.expire(&mut table, Tick(5)), None);
+        assert!(!wheel.is_due(Tick(5)) && wheel.is_due(Tick(6)));
+        wheel.link(&mut table, 3, Tick(2));
+        assert!(wheel.is_due(Tick(5)));
+        assert_eq!(wheel.expire(&mut table, Tick(5)), Some(3));
+    }
+
     proptest! {
         /// Compares the wheel with a sorted list: the same members, never early, and all due ones come out.
         #[test]
@@ -220,6 +242,7 @@ mod tests {
                     }
                     _ => {
                         now += amount % 700;
+                        let is_due = wheel.is_due(Tick(now));
                         let mut out = Vec::new();
                         while let Some(index) = wheel.expire(&mut table, Tick(now)) {
                             out.push(index);
@@ -230,6 +253,7 @@ mod tests {
                             .collect();
                         expected.sort_unstable();
                         prop_assert_eq!(&out, &expected);
+                        prop_assert!(is_due || expected.is_empty(), "it says that nothing is due");
                         for index in out {
                             model[index as usize] = None;
                         }

@@ -29,6 +29,7 @@ pub fn realtime() -> (u64, u32) {
 /// A counter that grows evenly with time and takes a few nanoseconds to read if the processor has one: the
 /// time-stamp counter if it runs at a constant rate, otherwise [`monotonic_ns`]. Two readings can be compared if
 /// they were made on the same core, which is enough for accounting inside a pinned scheduler.
+#[inline]
 pub fn tick_counter() -> u64 {
     match tick_source() {
         #[cfg(target_arch = "x86_64")]
@@ -51,6 +52,7 @@ enum TickSource {
     Monotonic,
 }
 
+#[inline]
 fn tick_source() -> TickSource {
     static CHOSEN: OnceLock<TickSource> = OnceLock::new();
     *CHOSEN.get_or_init(choose_tick_source)
@@ -77,6 +79,7 @@ fn choose_tick_source() -> TickSource {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[inline]
 fn time_stamp_counter() -> u64 {
     // SAFETY: every x86_64 has RDTSC, and Linux forbids it only to threads that asked for that by prctl(2).
     unsafe { std::arch::x86_64::_rdtsc() }

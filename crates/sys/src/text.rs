@@ -9,11 +9,29 @@ use std::path::Path;
 /// The bytes as text, if they are ASCII.
 #[inline]
 pub fn ascii(bytes: &[u8]) -> Option<&str> {
-    if !bytes.is_ascii() {
+    if !is_ascii(bytes) {
         return None;
     }
     // SAFETY: each byte is below 0x80, so each is a character of UTF-8.
     Some(unsafe { str::from_utf8_unchecked(bytes) })
+}
+
+/// Most texts are so short that two words have all of it. They may overlap.
+#[inline]
+fn is_ascii(bytes: &[u8]) -> bool {
+    const HIGH_BITS: u64 = u64::from_ne_bytes([0x80; 8]);
+    let size = bytes.len();
+    let word = if let (8..=16, Some(first), Some(last)) =
+        (size, bytes.first_chunk(), bytes.last_chunk())
+    {
+        u64::from_ne_bytes(*first) | u64::from_ne_bytes(*last)
+    } else if let (4..8, Some(first), Some(last)) = (size, bytes.first_chunk(), bytes.last_chunk())
+    {
+        u64::from(u32::from_ne_bytes(*first) | u32::from_ne_bytes(*last))
+    } else {
+        return bytes.is_ascii();
+    };
+    word & HIGH_BITS == 0
 }
 
 /// The text of a file in `/proc` or `/sys`. Names of programs and paths in it may be any bytes, also a letter that the

@@ -220,6 +220,10 @@ pub const HPACK_KEPT_FIELDS: usize = 32;
 /// 2 KiB of these fields, each with 32 bytes more. Beyond: the oldest ones are not used any more.
 pub const HPACK_KEPT_BYTES: usize = 2_048;
 
+/// Bytes of a head (512) that is written again at once if the next one is the same. A longer one is written field by
+/// field.
+pub const HPACK_REPEATED_BYTES: usize = 512;
+
 /// Bytes of a field that is worth being kept, with 32 bytes more (512). A longer one is written each time, because it
 /// would drive out a dozen others.
 pub const HPACK_KEPT_FIELD_BYTES: usize = 512;

@@ -24,7 +24,7 @@ impl Connection {
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
         match next {
-            Next::Read => self.after_complete_answer(http, used.consumed, context),
+            Next::Read => self.after_complete_answer(used.consumed),
             Next::Park => {
                 self.keep_unanswered(http, asked, context);
                 Progress { consumed: used.consumed, next }
@@ -35,14 +35,9 @@ impl Connection {
 
     /// The step after an answer on a connection that stays open.
     #[inline(always)]
-    pub(super) fn after_complete_answer<A: Application>(
-        &mut self,
-        http: &Http<A>,
-        consumed: usize,
-        context: &mut Context<'_, A::Message>,
-    ) -> Progress {
+    pub(super) fn after_complete_answer(&mut self, consumed: usize) -> Progress {
         self.requests += 1;
-        self.become_idle(http, context);
+        self.phase = Phase::Idle;
         Progress { consumed, next: Next::Read }
     }
 
@@ -58,13 +53,13 @@ impl Connection {
         }
     }
 
+    /// An idle connection waits for the next request, as long as it may.
     #[inline]
-    pub(super) fn become_idle<A: Application>(
-        &mut self,
+    pub(super) fn await_request<A: Application>(
+        &self,
         http: &Http<A>,
         context: &mut Context<'_, A::Message>,
     ) {
-        self.phase = Phase::Idle;
         if context.is_draining() {
             // Its last answer did not announce the end. The next one can, if it is requested soon.
             context.set_deadline_after_ms(milliseconds(limits::DRAIN_IDLE_GRACE));

@@ -5,17 +5,16 @@
 
 use runtime::service::{Context, Next, Progress};
 use wire::http::body::{BodyDecoder, BodyLimits};
-use wire::http::head::{self, Framing};
+use wire::http::head::Framing;
 use wire::http::status::Status;
 
 use super::received::Received;
 use super::underway::Underway;
 use super::{Connection, Phase};
 use crate::application::Application;
+use crate::asked::Asked;
 use crate::exchange::{BodyPlan, Exchange};
-use crate::forwarding::Sender;
 use crate::refused::Refused;
-use crate::request::Begin;
 use crate::shared::Http;
 
 impl Connection {
@@ -23,18 +22,15 @@ impl Connection {
     pub(super) fn begin_body<A: Application>(
         &mut self,
         http: &mut Http<A>,
-        request: &head::RequestHead<'_, '_>,
-        sender: Sender,
-        begin: Begin,
+        asked: Asked<'_>,
         received: Received<'_>,
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
         let (available, body) = (received.available(), received.rest());
-        let secured = self.secured(sender, context);
-        let asked = self.asked(request, &[], secured.as_ref(), sender, begin);
+        let framing = asked.head().framing;
         let plan = http.plan_body(&asked, context);
         let limits = BodyLimits { body_size: plan.limit(), ..http.settings().body };
-        let decoder = match (plan, BodyDecoder::new(request.framing, &limits)) {
+        let decoder = match (plan, BodyDecoder::new(framing, &limits)) {
             (BodyPlan::Leave, _) => {
                 // It is never read, so the connection closes.
                 let asked = asked.unread();
@@ -56,8 +52,8 @@ impl Connection {
                 return Progress { consumed: available, next: Next::Linger };
             }
         };
-        if let (BodyPlan::Collect { .. }, Some(body)) = (plan, whole_body(request.framing, body)) {
-            let asked = self.asked(request, body, secured.as_ref(), sender, begin);
+        if let (BodyPlan::Collect { .. }, Some(body)) = (plan, whole_body(framing, body)) {
+            let asked = asked.with_body(body);
             let next = http.answer(&asked, None, context);
             return self.after_answer(http, next, &asked, received.used(body.len()), context);
         }

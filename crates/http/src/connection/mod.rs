@@ -160,8 +160,13 @@ impl Connection {
     ) -> Progress {
         http.begin_event(context);
         let mut slots = http.lend_slots();
+        let before = self.requests;
         let progress = self.take_input(http, input, &mut slots, context);
         http.return_slots(slots);
+        if self.requests != before && self.phase == Phase::Idle {
+            // Once for all requests that were answered.
+            self.await_request(http, context);
+        }
         progress
     }
 
@@ -179,8 +184,8 @@ impl Connection {
             }
             let rest = &input[consumed..];
             let step = match self.phase {
-                Phase::Proxy => self.take_proxy_header(http, rest),
                 Phase::Idle | Phase::Head(_) => self.take_head(http, rest, slots, context),
+                Phase::Proxy => self.take_proxy_header(http, rest),
                 Phase::Underway => self.take_body(http, rest, context),
                 Phase::Http2 => Progress { consumed: 0, next: Next::Changed },
                 Phase::Over => Progress { consumed: 0, next: Next::Linger },
@@ -253,19 +258,20 @@ impl Connection {
         received: Received<'_>,
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
-        let begin = http.begin_request(context.now);
+        let secured = self.secured(sender, context);
+        // Nothing else keeps the sender, so that it is not copied once more.
+        let asked = self.asked(request, secured.as_ref(), sender, http.begin_request(context.now));
         if trace::is_on() {
-            traced::head(context.id, request, sender.peer, begin);
+            let Request { peer, begin, .. } = *asked.request();
+            traced::head(context.id, request, peer, begin);
         }
         match request.framing {
             Framing::None => {
-                let secured = self.secured(sender, context);
-                let asked = self.asked(request, &[], secured.as_ref(), sender, begin);
                 let next = http.answer(&asked, None, context);
                 self.after_answer(http, next, &asked, received.used(0), context)
             }
             Framing::Length(_) | Framing::Chunked => {
-                self.begin_body(http, request, sender, begin, received, context)
+                self.begin_body(http, asked, received, context)
             }
         }
     }
@@ -274,13 +280,12 @@ impl Connection {
     fn asked<'r>(
         &self,
         head: &'r head::RequestHead<'r, 'r>,
-        body: &'r [u8],
         secured: Option<&'r Rc<Agreed>>,
         sender: Sender,
         begin: Begin,
     ) -> Asked<'r> {
         let Sender { peer, via } = sender;
-        let (received, listener, trailers) = (body.len() as u64, self.listener, None);
+        let (body, received, listener, trailers) = (&[], 0, self.listener, None);
         let request =
             Request { head, body, trailers, received, peer, via, begin, listener, secured };
         let way = Way::Connection { number: self.requests + 1 };
@@ -324,7 +329,7 @@ impl Connection {
             Event::OutputDrained => {
                 if self.phase == Phase::Idle {
                     // The keep-alive time begins when the reply has been sent.
-                    self.become_idle(http, context);
+                    self.await_request(http, context);
                 }
                 self.unchanged(context)
             }

@@ -146,6 +146,9 @@ impl Connection {
             (_, step) = underway.pass_body(http, &[], context);
         }
         let next = self.after_step(http, step, InputUse::NONE, context).next;
+        if self.phase == Phase::Idle {
+            self.await_request(http, context);
+        }
         self.omit_lead(start, context);
         Some(next)
     }
@@ -176,7 +179,7 @@ impl Connection {
                     return self.after_unread(next, available);
                 }
                 match next {
-                    Next::Read => self.after_complete_answer(http, consumed, context),
+                    Next::Read => self.after_complete_answer(consumed),
                     next => self.after_last_answer(next, used),
                 }
             }

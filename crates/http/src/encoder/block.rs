@@ -94,6 +94,8 @@ fn is_of_connection_in_any_case(name: &str) -> bool {
 pub struct HeadBlock<'b> {
     status: Option<Status>,
     fields: &'b [u8],
+    /// Both.
+    bytes: &'b [u8],
 }
 
 impl<'b> HeadBlock<'b> {
@@ -107,12 +109,18 @@ impl<'b> HeadBlock<'b> {
             0 => None,
             code => Some(Status::from_code(code)?),
         };
-        Some((Self { status, fields }, rest))
+        Some((Self { status, fields, bytes: block }, rest))
     }
 
     /// The status; 1xx is interim, and another block follows. `None`: these are trailers, which follow the body.
     pub fn status(&self) -> Option<Status> {
         self.status
+    }
+
+    /// All of it. Blocks with the same bytes are equal.
+    #[inline]
+    pub(crate) fn bytes(&self) -> &'b [u8] {
+        self.bytes
     }
 
     /// Names in lower case, and values, in order.

@@ -230,13 +230,20 @@ fn after_frame(then: OutputEnd) -> AfterFrame {
 
 /// Writes the fields of a head.
 fn write_block(block: &HeadBlock<'_>, encoder: &mut Encoder, out: &mut Vec<u8>) {
+    if encoder.repeat(block.bytes(), out) {
+        return;
+    }
+    let (start, mut fields) = (out.len(), 0);
     encoder.begin_block(out);
     if let Some(status) = block.status() {
         encoder.status(status.code(), out);
+        fields += 1;
     }
     for (name, value) in block.raw_fields() {
         encoder.encode_bytes(name, value, indexing_of(name), out);
+        fields += 1;
     }
+    encoder.end_block(block.bytes(), fields, &out[start..]);
 }
 
 /// Whether the client may keep a field. The encoder has it kept only when it comes again with the same value, such as

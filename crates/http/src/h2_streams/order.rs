@@ -20,7 +20,7 @@ pub(crate) fn priority_of(fields: &Fields<'_, '_>) -> StreamPriority {
         Some(kind) => matches!(kind, b"image" | b"video" | b"audio"),
         None => fields.first("accept").is_some_and(|accept| accept.starts_with(b"image/")),
     };
-    let usual = StreamPriority::parse(b"i");
+    let usual = StreamPriority::SHARED;
     if is_picture { usual.with_urgency(PICTURE_URGENCY) } else { usual }
 }
 

@@ -141,7 +141,7 @@ impl<A: Application> Http<A> {
             // it.
             reply.empty(Status::INTERNAL_SERVER_ERROR);
         }
-        if answer == Answer::Done {
+        if answer == Answer::Done && reply.framing().is_some() {
             reply.end_parts();
         }
         let status = reply.status().unwrap_or(Status::INTERNAL_SERVER_ERROR);
@@ -169,8 +169,27 @@ impl<A: Application> Http<A> {
         begun: Option<Begun>,
         context: &Context<'_, A::Message>,
     ) {
-        let class = self.stats.count(sent.status);
-        self.count_time(request, context.id, sent.status, class, context.now);
+        let (class, TimedAs { route, page }) = (self.stats.count(sent.status), self.notes.timed_as);
+        let ticks = self.times.count(class, route, request.begin.began_ns(), context.now);
+        let is_told =
+            self.log.is_some() || self.settings.slow_ns.is_some() || page != 0 || trace::is_on();
+        if is_told || self.kept.is_some() {
+            self.tell_answer(request, sent, begun, ticks, context);
+        }
+    }
+
+    /// The rest of it, which many servers do without.
+    #[inline(never)]
+    fn tell_answer(
+        &mut self,
+        request: &Request<'_>,
+        sent: SentAnswer,
+        begun: Option<Begun>,
+        ticks: u64,
+        context: &Context<'_, A::Message>,
+    ) {
+        self.times.count_page(self.notes.timed_as, ticks);
+        self.tell_slow(request, context.id, sent.status, ticks);
         self.drop_kept();
         self.write_line(request, sent, begun, context.now);
         if trace::is_on() {
@@ -324,9 +343,9 @@ impl<A: Application> Http<A> {
             None => self.clear_notes(),
         }
         if let Some(request) = refused.request() {
-            let began_ns = request.begin.began_ns();
-            let _of_no_application =
-                self.times.count(class, self.notes.timed_as, began_ns, context.now);
+            let (began_ns, timed_as) = (request.begin.began_ns(), self.notes.timed_as);
+            let ticks = self.times.count(class, timed_as.route, began_ns, context.now);
+            self.times.count_page(timed_as, ticks);
         }
         let mut body = self.parts.lend_body();
         let content_type = self.application.error_page(status, &mut body);

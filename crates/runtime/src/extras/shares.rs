@@ -8,28 +8,30 @@ use crate::limits::STREAM_TICKS_BESIDE_OTHERS;
 use crate::slots::ProcessId;
 use crate::stream::StreamId;
 
-/// Processes with sockets that want something: their number, and the last of them.
+/// Processes with sockets that want something: their number, and the name of the last of them as bits, if there is one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wishes {
     count: usize,
-    last: Option<ProcessId>,
+    last: u64,
 }
 
 impl Wishes {
     /// One more, which may be no process.
+    #[inline]
     pub(crate) fn add(&mut self, process: ProcessId) {
         self.count += 1;
-        self.last = Some(process);
+        self.last = process.to_bits();
     }
 
     /// The same with so many of others.
+    #[inline]
     pub(crate) fn with_others(self, count: usize) -> Self {
         Self { count: self.count + count, ..self }
     }
 
     /// Whether others than this carrier want something.
     fn are_beside(&self, carrier: ProcessId) -> bool {
-        self.count > 1 || self.count == 1 && self.last != Some(carrier)
+        self.count > 1 || self.count == 1 && self.last != carrier.to_bits()
     }
 }
 
@@ -67,7 +69,9 @@ impl Extras {
     #[inline]
     pub(crate) fn begin_turn(&mut self, number: u64, wishes: Wishes) {
         self.turn = SharedTurn { number, wishes };
-        self.recall_later();
+        if !self.later.is_empty() {
+            self.recall_later();
+        }
     }
 
     /// Whether anybody wants something of this turn who is no stream.

@@ -25,14 +25,12 @@ impl Later {
 
 impl Extras {
     /// The streams that had to wait for this turn come before those that come in it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn recall_later(&mut self) {
-        if !self.later.is_empty() {
-            let Later { opened, awake } = &mut self.later;
-            for (waited, list) in [(opened, &mut self.opened), (awake, &mut self.awake)] {
-                waited.append(list);
-                std::mem::swap(waited, list);
-            }
+        let Later { opened, awake } = &mut self.later;
+        for (waited, list) in [(opened, &mut self.opened), (awake, &mut self.awake)] {
+            waited.append(list);
+            std::mem::swap(waited, list);
         }
     }
 

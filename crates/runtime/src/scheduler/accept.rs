@@ -207,6 +207,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         gate.paused_until_ns = Some(now_ns + ACCEPT_PAUSE_NS);
+        self.has_paused = true;
         let Some(why) = why else { return };
         if gate.complained_ns.is_none_or(|last| now_ns - last >= COMPLAINT_INTERVAL_NS) {
             gate.complained_ns = Some(now_ns);
@@ -229,5 +230,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 Err(_) => Some(now_ns + ACCEPT_PAUSE_NS),
             };
         }
+        self.has_paused = self.gates.iter().any(|gate| gate.reopens_ns().is_some());
     }
 }

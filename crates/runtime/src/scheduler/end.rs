@@ -5,6 +5,7 @@
 use sys::pollset::Pollset;
 
 use super::Scheduler;
+use super::accept::Gate;
 use super::executor::{Executor, Running};
 use crate::extras::ExtraIndex;
 use crate::process::{Flags, Mode};
@@ -34,8 +35,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
         self.executor.forget_layer(&process);
         self.executor.stats.fast_peers -= u64::from(process.flags.has(Flags::FAST));
-        for gate in &mut self.gates {
-            gate.note_room();
+        if self.has_paused {
+            self.gates.iter_mut().for_each(Gate::note_room);
         }
         self.executor.stats.count_close(kind, reason);
         if trace::is_on() {

@@ -73,6 +73,8 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     pub(crate) watch: Option<Watch>,
     pub(crate) stats: Stats,
     pub(crate) settings: SchedulerSettings,
+    /// Bytes that the queues hold at least when anything is done about it.
+    pub(crate) scarce_bytes: u64,
     pub(crate) drain: Option<Drain>,
     /// Bytes of queued output that may still be sent in this turn.
     pub(crate) sends_left: usize,
@@ -108,6 +110,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             watch: None,
             stats: Stats::default(),
             settings,
+            scarce_bytes: settings.percent_of_buffered(limits::MEMORY_PERCENT_OF_READ_AGAIN),
             drain: None,
             sends_left: limits::QUEUED_BYTES_SENT_PER_TURN,
             handshakes: Handshakes::default(),
@@ -152,6 +155,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     }
 
     /// Puts a process into the run queue, once.
+    #[inline(never)]
     pub(super) fn queue(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) {
         if !process.flags.has(Flags::QUEUED) {
             process.flags.set(Flags::QUEUED);

@@ -21,6 +21,7 @@ pub(super) struct Handshakes {
 
 impl Handshakes {
     /// Their time in a turn begins.
+    #[inline]
     pub(super) fn open(&mut self) {
         self.left = Some(HANDSHAKE_TICKS_PER_TURN);
     }

@@ -20,11 +20,12 @@ use crate::service::{CloseReason, Event, Service};
 use crate::slots::ProcessId;
 
 impl<P: Pollset, S: Service> Executor<P, S> {
-    /// Whether the queues hold at least this percentage of their limit.
+    /// Whether the queues hold at least this percentage of their limit. The smallest that is asked for is
+    /// [`MEMORY_PERCENT_OF_READ_AGAIN`].
     #[inline]
     fn holds_percent(&self, percent: u64) -> bool {
-        let limit = self.settings.buffered_bytes as u64;
-        self.stats.buffered_bytes >= limit.saturating_mul(percent) / 100
+        let held = self.stats.buffered_bytes;
+        held >= self.scarce_bytes && held >= self.settings.percent_of_buffered(percent)
     }
 
     /// Whether a process must wait for memory before it may receive. A process with unsent output waits early; the

@@ -37,9 +37,9 @@ use std::sync::Arc;
 
 use sys::pollset::{ListenOptions, Pollset, Ready, Token};
 
-use crate::account::{self, TimeAccount, change_to};
+use crate::account::{self, TimeAccount, change_to, charged_to};
 use crate::limits;
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Endpoint, Mailbox};
 use crate::process::{Flags, Table};
 use crate::pulse::Pulse;
 use crate::service::{ClockUse, Connect, ListenerIndex, SchedulerCommand, Service};
@@ -60,6 +60,8 @@ pub struct Scheduler<P: Pollset, S: Service> {
     executor: Executor<P, S>,
     wheel: Wheel,
     gates: Vec<Gate<P::Listener>>,
+    /// A listener may be paused.
+    has_paused: bool,
     idlers: Idlers,
     /// When all processes may be looked at again for those that hold most memory.
     sweeps_ns: u64,
@@ -93,6 +95,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             executor: Executor::new(pollset, service, mailbox, settings),
             wheel: Wheel::new(),
             gates: Vec::new(),
+            has_paused: false,
             idlers: Idlers::new(),
             sweeps_ns: 0,
             commands: Vec::new(),
@@ -163,46 +166,51 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.executor.sampler.begin_sample(self.executor.stats.turns + 1);
         let count = self.wait(waiting)?;
         (self.recalled, self.is_settled) = (false, false);
-        let started = self.executor.clock.read(&mut self.executor.pollset);
-        account::begin_turn(started.monotonic_ns);
-        self.pulse.begin_turn(started.monotonic_ns);
-        self.note_sleep(started.monotonic_ns);
-        change_to(TimeAccount::Mail);
-        self.executor.stats.turns += 1;
-        self.executor.sends_left = limits::QUEUED_BYTES_SENT_PER_TURN;
-        let tick = self.executor.pollset.tick_counter();
-        self.executor.sampler.begin_turn(tick);
-        let messages = self.take_messages();
-        change_to(TimeAccount::Timers);
-        let expired = self.expire_deadlines();
-        change_to(TimeAccount::Other);
-        self.reopen_gates();
-        self.relieve_memory();
+        let worked = self.begin_turn();
         self.note_wishes(count);
         // Before the events: work that had to wait for this turn is older than theirs.
         let resumed = self.run_all(Queue::Resumed);
-        self.handle_events(count);
+        if count > 0 {
+            self.handle_events(count);
+        }
         let carried = !self.executor.extras.is_quiet() && self.carry();
-        self.executor.handshakes.open();
         self.executor.queues.end_turn();
         let ran = self.run_all(Queue::Run);
-        self.executor.handshakes.close();
         if self.executor.handshakes.take_room() {
             self.gates.iter_mut().for_each(Gate::note_room);
         }
         self.end_turn();
-        self.check_drain();
-        let worked = messages || expired || resumed || carried || ran;
-        self.busy = count > 0 || worked || self.recalled;
+        self.busy = count > 0 || worked || resumed || carried || ran || self.recalled;
         self.executor.sampler.end_sample();
         if self.busy {
-            self.executor.sampler.end_turn(
-                started.monotonic_ns,
-                &mut self.executor.stats,
-                &mut self.executor.pollset,
-            );
+            let Executor { sampler, stats, pollset, .. } = &mut self.executor;
+            sampler.end_turn(stats, pollset);
         }
         Ok(self.busy)
+    }
+
+    /// Notes the time, and does what comes before the work of processes. Most turns have none of it. Returns whether
+    /// there was anything.
+    #[inline]
+    fn begin_turn(&mut self) -> bool {
+        self.executor.clock.read(&mut self.executor.pollset);
+        let now = self.executor.clock.now();
+        let tick = self.executor.pollset.tick_counter();
+        account::begin_turn(now.monotonic_ns, tick);
+        self.executor.sampler.begin_turn(tick, now.monotonic_ns);
+        self.pulse.begin_turn(now.monotonic_ns);
+        self.note_sleep(now.monotonic_ns);
+        change_to(TimeAccount::Other);
+        self.executor.stats.turns += 1;
+        self.executor.sends_left = limits::QUEUED_BYTES_SENT_PER_TURN;
+        let messages = self.take_messages();
+        let expired = self.wheel.is_due(now.tick())
+            && charged_to(TimeAccount::Timers, || self.expire_deadlines());
+        if self.has_paused {
+            self.reopen_gates();
+        }
+        self.relieve_memory();
+        messages || expired
     }
 
     /// Called once, before the first turn.
@@ -250,14 +258,13 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             }
         }
         self.executor.group.close();
-        self.send_group();
+        if !self.executor.group.is_empty() {
+            self.send_group();
+        }
     }
 
     /// Sends the output of the processes of a group, in the order in which they ran.
     fn send_group(&mut self) {
-        if self.executor.group.is_empty() {
-            return;
-        }
         let mut waiting = self.executor.group.take();
         for (id, bytes) in &mut waiting {
             self.visit(*id, |executor, id, process| {
@@ -311,21 +318,26 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     fn take_messages(&mut self) -> bool {
-        let mut taken = 0;
-        while taken < limits::MESSAGES_PER_TURN {
-            let Some((sender, message)) = self.executor.mailbox.take() else { break };
+        let Some(first) = self.executor.mailbox.take() else { return false };
+        charged_to(TimeAccount::Mail, || self.take_messages_from(first));
+        true
+    }
+
+    #[inline(never)]
+    fn take_messages_from(&mut self, first: (Endpoint, S::Message)) {
+        let (mut next, mut taken) = (Some(first), 0);
+        while let Some((sender, message)) = next {
             taken += 1;
             self.executor.read_clock_for_run();
             self.guarded(|scheduler| {
                 let (service, mut context) = scheduler.service_context();
                 service.on_message(sender, message, &mut context);
             });
+            let may_go_on = taken < limits::MESSAGES_PER_TURN;
+            next = if may_go_on { self.executor.mailbox.take() } else { None };
         }
-        if taken > 0 {
-            self.executor.mailbox.count_taken(taken as u64);
-            self.obey_commands();
-        }
-        taken > 0
+        self.executor.mailbox.count_taken(taken as u64);
+        self.obey_commands();
     }
 
     fn end_turn(&mut self) {
@@ -344,17 +356,22 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if !self.commands.is_empty() {
             self.obey_commands();
         }
-        self.begin_connects();
-        self.send_posted();
+        if !self.connects.is_empty() {
+            self.begin_connects();
+        }
+        if !self.executor.posted.is_empty() {
+            self.send_posted();
+        }
         if !self.executor.extras.is_quiet() {
             self.recalled |= self.carry();
         }
         if self.executor.watch.is_some() {
             self.check_watch();
         }
-        change_to(TimeAccount::Mail);
         self.executor.mailbox.flush();
-        change_to(TimeAccount::Other);
+        if self.executor.drain.is_some() {
+            self.check_drain();
+        }
     }
 
     /// Sends everything that was posted in this turn, in one write for each process.

@@ -63,6 +63,7 @@ impl Queues {
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Notes who wants something of this turn, of which there are so many events. Before anything of it runs.
+    #[inline]
     pub(super) fn note_wishes(&mut self, events: usize) {
         let mut wishes = self.executor.queues.wishes;
         if events == 1 {
@@ -81,10 +82,18 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     #[inline]
     pub(super) fn run_all(&mut self, queue: Queue) -> bool {
         let left = self.executor.queues.of(queue).len();
-        if left > 0 {
-            self.run_first(queue, left);
+        if left == 0 {
+            return false;
         }
-        left > 0
+        match queue {
+            Queue::Resumed => self.run_first(queue, left),
+            Queue::Run => {
+                self.executor.handshakes.open();
+                self.run_first(queue, left);
+                self.executor.handshakes.close();
+            }
+        }
+        true
     }
 
     /// Runs the first processes of a queue, so many.

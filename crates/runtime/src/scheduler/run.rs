@@ -2,7 +2,7 @@
 //!
 //! Owns the order of those steps, each of which works on one process.
 
-use sys::pollset::{Pollset, Received, Rest, Token};
+use sys::pollset::{Pollset, Received, Rest};
 
 use super::executor::{Executor, Lives, ProcessOf, Running};
 use crate::account::{TimeAccount, change_to};
@@ -323,27 +323,34 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if process.flags.has(Flags::ENDED.and(Flags::OVER)) {
             self.look_after_end(id, process)?;
         }
-        if !process.flags.has(Flags::WATCHED)
-            && let Some(socket) = &process.socket
-        {
-            process.flags.set(Flags::WATCHED);
-            let watched = self.pollset.watch(socket, Token(id.to_bits()));
-            watched.map_err(|_| CloseReason::Failed)?;
+        if !process.flags.has(Flags::WATCHED) {
+            self.watch_socket(id, process)?;
         }
-        let wants_input =
-            matches!(process.mode, Mode::Reading | Mode::Collecting | Mode::Discarding);
         let is_readable = process.flags.has(Flags::READABLE) && !process.flags.has(Flags::STARVED);
-        if wants_input && is_readable {
+        if process.mode.receives() && is_readable {
             self.queue(id, process);
         }
         process.last_run = self.clock.now().tick();
         Ok(())
     }
 
-    /// All output was sent: closes the process, begins to discard, or queues a process that has to be told. It is told
-    /// in a run of its own: a process that writes more each time it is told would otherwise never return, as long as
-    /// its peer reads.
+    /// All output was sent: closes the process, begins to discard, or queues a process that has to be told. That is a
+    /// run of its own: one that writes more each time would otherwise never return, as long as its peer reads.
+    #[inline]
     pub(super) fn on_sent(
+        &mut self,
+        id: ProcessId,
+        process: &mut ProcessOf<P, S>,
+        output: Drained,
+    ) -> Lives {
+        if process.mode == Mode::Reading && output != Drained::AfterWaiting {
+            return Ok(());
+        }
+        self.end_or_tell(id, process, output)
+    }
+
+    #[inline(never)]
+    fn end_or_tell(
         &mut self,
         id: ProcessId,
         process: &mut ProcessOf<P, S>,
@@ -372,8 +379,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 Ok(())
             }
             Mode::Reading | Mode::Parked | Mode::Collecting => {
-                let reads = process.mode == Mode::Reading;
-                if output == Drained::AfterWaiting || output == Drained::AtOnce && !reads {
+                if output != Drained::Nothing {
                     process.flags.set(Flags::DRAINED);
                     self.queue(id, process);
                 }

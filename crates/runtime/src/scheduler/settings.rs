@@ -60,6 +60,12 @@ impl SchedulerSettings {
         *self = Self { send_idle_ns, send_rate, linger_bytes, linger_ms, ..*self };
     }
 
+    /// This percentage of the most bytes in inboxes and outboxes.
+    #[inline]
+    pub(super) fn percent_of_buffered(&self, percent: u64) -> u64 {
+        (self.buffered_bytes as u64).saturating_mul(percent) / 100
+    }
+
     /// How much a peer must read of the output that waits for it.
     pub(super) fn floor(&self) -> Floor {
         Floor { idle_ns: self.send_idle_ns, rate: self.send_rate }

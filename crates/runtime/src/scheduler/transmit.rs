@@ -300,23 +300,37 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if process.flags.has(Flags::ROOM_REPORTED) {
             return Ok(());
         }
-        let token = Token(id.to_bits());
-        let watched = process.flags.has(Flags::WATCHED);
+        if !process.flags.has(Flags::WATCHED) {
+            self.watch_socket(id, process)?;
+        }
+        self.set_interest(id, process, Interest::ReadWrite)
+    }
+
+    /// A process has to wait for the first time.
+    #[inline(never)]
+    pub(super) fn watch_socket(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        let Some(socket) = &process.socket else { return Ok(()) };
         process.flags.set(Flags::WATCHED);
-        let registered = if watched { Ok(()) } else { self.pollset.watch(socket, token) };
-        registered
-            .and_then(|()| self.pollset.set_interest(socket, token, Interest::ReadWrite))
-            .map_err(|_| CloseReason::Failed)
+        let watched = self.pollset.watch(socket, Token(id.to_bits()));
+        watched.map_err(|_| CloseReason::Failed)
+    }
+
+    fn set_interest(
+        &mut self,
+        id: ProcessId,
+        process: &ProcessOf<P, S>,
+        interest: Interest,
+    ) -> Lives {
+        let Some(socket) = &process.socket else { return Ok(()) };
+        let registered = self.pollset.set_interest(socket, Token(id.to_bits()), interest);
+        registered.map_err(|_| CloseReason::Failed)
     }
 
     fn stop_waiting_for_room(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if !process.flags.take(Flags::WANTS_ROOM) || process.flags.has(Flags::ROOM_REPORTED) {
             return Ok(());
         }
-        let token = Token(id.to_bits());
-        let Some(socket) = &process.socket else { return Ok(()) };
-        let registered = self.pollset.set_interest(socket, token, Interest::Read);
-        registered.map_err(|_| CloseReason::Failed)
+        self.set_interest(id, process, Interest::Read)
     }
 
     /// The pollset reported room.

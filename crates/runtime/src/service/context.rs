@@ -105,9 +105,8 @@ impl<M> Context<'_, M> {
     /// [`Event::OutputDrained`](super::Event::OutputDrained).
     #[inline]
     pub fn output_is_full(&self) -> bool {
-        self.queued_file
-            || self.queued_bytes() > crate::limits::OUTBOX_HIGH_WATER_BYTES
-            || self.output.holds_file()
+        let holds_file = self.queued_file || self.output.holds_file();
+        holds_file || self.queued_bytes() > crate::limits::OUTBOX_HIGH_WATER_BYTES
     }
 
     /// Whether this process is a stream, which another process carries. The end of its input does not mean that its

@@ -19,6 +19,9 @@ impl Default for StreamPriority {
 }
 
 impl StreamPriority {
+    /// That of a request without a field whose answer is of use in parts.
+    pub const SHARED: Self = Self { urgency: USUAL_URGENCY, is_incremental: true };
+
     /// Reads the value of a Priority field, a dictionary (RFC 8941, 3.2) in which the last member of a name counts.
     /// A part that cannot be read is ignored, as if it were not there.
     ///

@@ -4,6 +4,7 @@
 //! after the first block, because many connections have only that one. Never keeps a field that is longer than it is
 //! worth, and may forget all of them at any time.
 
+use super::repeated::Repeated;
 use super::table::{FIELD_OVERHEAD, Table};
 use super::{huffman, integer, static_table};
 use crate::limits::{
@@ -88,6 +89,7 @@ struct Kept {
     marks: Ring,
     /// The marks of the last fields that were not in the table.
     passed: Ring,
+    repeated: Repeated,
 }
 
 /// Numbers that fields are found by, the oldest replaced by the newest.
@@ -138,6 +140,28 @@ impl Encoder {
         if let Some(kept) = &mut self.kept {
             kept.table.set_bound((due.least as usize).min(HPACK_KEPT_BYTES));
             kept.table.set_bound((due.last as usize).min(HPACK_KEPT_BYTES));
+            kept.repeated.forget();
+        }
+    }
+
+    /// Writes a whole block again, if it would be the same: `source` is that of the last one that
+    /// [`end_block`](Self::end_block) was told of, and the peer still has all its fields.
+    #[inline]
+    pub fn repeat(&mut self, source: &[u8], out: &mut Vec<u8>) -> bool {
+        if self.due.is_none()
+            && let Some(block) = self.kept.as_ref().and_then(|kept| kept.repeated.of(source))
+        {
+            out.extend_from_slice(block);
+            return true;
+        }
+        false
+    }
+
+    /// A block is complete: what it was written of, its fields with the status, and the block itself.
+    #[inline]
+    pub fn end_block(&mut self, source: &[u8], fields: usize, block: &[u8]) {
+        if let Some(kept) = &mut self.kept {
+            kept.repeated.note(source, fields, block);
         }
     }
 
@@ -211,14 +235,18 @@ impl Encoder {
 
     /// Bytes of memory that it holds beside its own.
     pub fn held_bytes(&self) -> usize {
-        self.kept.as_ref().map_or(0, |kept| size_of::<Kept>() + kept.table.held_bytes())
+        self.kept.as_ref().map_or(0, |kept| kept.held_bytes())
     }
 }
 
 impl Kept {
     fn new(bytes: usize) -> Box<Self> {
         let (marks, passed) = (Ring::new(), Ring::new());
-        Box::new(Self { table: Table::new(bytes), marks, passed })
+        Box::new(Self { table: Table::new(bytes), marks, passed, repeated: Repeated::default() })
+    }
+
+    fn held_bytes(&self) -> usize {
+        size_of::<Self>() + self.table.held_bytes() + self.repeated.held_bytes()
     }
 
     /// The number of a field in the table.
@@ -254,6 +282,7 @@ impl Kept {
         }
         self.table.add(name, value);
         self.marks.push(mark);
+        self.repeated.forget();
         true
     }
 }
@@ -295,7 +324,14 @@ fn mark(name: &[u8], value: &[u8]) -> u32 {
         for word in words {
             state = (state.rotate_left(5) ^ u64::from_le_bytes(*word)).wrapping_mul(MIX);
         }
-        let rest = rest.iter().fold(0, |rest, byte| rest << 8 | u64::from(*byte));
+        // The last word may overlap the one before it.
+        let rest = match (text.last_chunk(), text.last_chunk(), text.first_chunk()) {
+            (Some(last), ..) => u64::from_le_bytes(*last),
+            (None, Some(last), Some(first)) => {
+                u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
+            }
+            _ => rest.iter().fold(0, |rest, byte| rest << 8 | u64::from(*byte)),
+        };
         state = (state.rotate_left(5) ^ rest).wrapping_mul(MIX);
     }
     (state >> 32) as u32

@@ -8,6 +8,7 @@ mod decoder;
 mod encoder;
 mod huffman;
 mod integer;
+mod repeated;
 mod static_table;
 mod table;
 

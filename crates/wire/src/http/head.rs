@@ -164,7 +164,7 @@ pub fn may_complete(new_bytes: &[u8]) -> bool {
 }
 
 /// Parses the head at the start of `input`, which came over a connection of this scheme. More bytes may follow it.
-#[inline]
+#[inline(always)]
 pub fn parse<'b, 's>(
     input: &'b [u8],
     scheme: Scheme,

@@ -197,6 +197,30 @@ fn an_encoder_forgets_the_oldest_fields_first() {
 }
 
 #[test]
+fn a_block_that_the_peer_has_is_written_again_until_its_table_changes() {
+    let (mut encoder, fields) = (Encoder::new(), [("a", "b"), ("c", "d")]);
+    let mut write = |fields: &[(&str, &str)]| {
+        let (source, mut written) = (format!("{fields:?}"), Vec::new());
+        let is_repeated = encoder.repeat(source.as_bytes(), &mut written);
+        if !is_repeated {
+            written = block(&mut encoder, fields);
+            encoder.end_block(source.as_bytes(), fields.len(), &written);
+        }
+        (is_repeated, written)
+    };
+    let blocks: Vec<_> = (0..6).map(|_| write(&fields)).collect();
+    assert_eq!(
+        blocks.iter().map(|(again, _)| *again).collect::<Vec<_>>(),
+        [false, false, false, false, true, true]
+    );
+    assert_eq!((&blocks[3].1, &blocks[5].1), (&hex("bf be"), &hex("bf be")));
+    // A field that is added moves the others.
+    (0..2).for_each(|_| drop(write(&[("e", "f")])));
+    assert_eq!(write(&fields), (false, hex("c0 bf")));
+    assert_eq!(write(&fields), (true, hex("c0 bf")));
+}
+
+#[test]
 fn a_secret_is_never_indexed() {
     let (mut encoder, mut decoder) = (Encoder::new(), fresh());
     for _ in 0..3 {
@@ -257,6 +281,8 @@ fn a_smaller_table_of_the_peer_is_announced_and_used() {
 #[derive(Clone, Debug)]
 enum Act {
     Block(Vec<(String, Vec<u8>, Indexing)>),
+    /// The last block so often again.
+    Again(usize),
     PeerTable(u32),
     Forget,
 }
@@ -276,6 +302,7 @@ fn act() -> impl Strategy<Value = Act> {
         prop::sample::select(vec![Indexing::Add, Indexing::Add, Indexing::Skip, Indexing::Never]);
     prop_oneof![
         12 => prop::collection::vec((name, value, indexing), 0..9).prop_map(Act::Block),
+        6 => (1..5usize).prop_map(Act::Again),
         2 => prop_oneof![0..300u32, 0..6_000u32, any::<u32>()].prop_map(Act::PeerTable),
         1 => Just(Act::Forget),
     ]
@@ -287,29 +314,42 @@ proptest! {
         acts in prop::collection::vec(act(), 0..30)
     ) {
         let (mut encoder, mut decoder) = (Encoder::new(), fresh());
+        let mut last = Vec::new();
         for act in acts {
-            match act {
-                Act::PeerTable(bytes) => encoder.set_peer_table_bytes(bytes),
+            let times = match act {
+                Act::PeerTable(bytes) => {
+                    encoder.set_peer_table_bytes(bytes);
+                    0
+                }
                 Act::Forget => {
                     encoder.forget();
                     decoder.shrink();
+                    0
                 }
                 Act::Block(list) => {
-                    let mut block = Vec::new();
+                    last = list;
+                    1
+                }
+                Act::Again(times) => times,
+            };
+            for _ in 0..times {
+                let (source, mut block) = (format!("{last:?}").into_bytes(), Vec::new());
+                if !encoder.repeat(&source, &mut block) {
                     encoder.begin_block(&mut block);
-                    for (name, value, indexing) in &list {
+                    for (name, value, indexing) in &last {
                         encoder.encode(name, value, *indexing, &mut block);
                     }
-                    let mut read = Vec::new();
-                    decoder
-                        .decode(&block, |name, value| read.push((name.to_vec(), value.to_vec())))
-                        .unwrap();
-                    let sent: Vec<_> = list
-                        .into_iter()
-                        .map(|(name, value, _)| (name.into_bytes(), value))
-                        .collect();
-                    prop_assert_eq!(read, sent);
+                    encoder.end_block(&source, last.len(), &block);
                 }
+                let mut read = Vec::new();
+                decoder
+                    .decode(&block, |name, value| read.push((name.to_vec(), value.to_vec())))
+                    .unwrap();
+                let sent: Vec<_> = last
+                    .iter()
+                    .map(|(name, value, _)| (name.clone().into_bytes(), value.clone()))
+                    .collect();
+                prop_assert_eq!(read, sent);
             }
         }
     }

@@ -25,17 +25,29 @@ pub(super) fn is_port(digits: &[u8]) -> bool {
 /// The input after the digits of a port, if they are valid.
 #[inline(always)]
 pub(super) fn after_port(input: &[u8]) -> Option<&[u8]> {
-    let mut rest = input;
-    while let [b'0'..=b'9', after @ ..] = rest {
-        rest = after;
-    }
-    let is_port = match input.len() - rest.len() {
+    let size = digits(input);
+    let is_port = match size {
         0..PORT_DIGITS => true,
         PORT_DIGITS => input.get(..PORT_DIGITS)? <= b"65535".as_slice(),
         _ => false,
     };
-    is_port.then_some(rest)
+    if is_port { input.get(size..) } else { None }
 }
+
+/// How many digits are at the start of the input, or more than a port has.
+#[inline(always)]
+fn digits(input: &[u8]) -> usize {
+    let Some(bytes) = input.first_chunk() else {
+        return input.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    };
+    // The lowest byte with its highest bit is the first one that is no digit: the sum overflows for none before it.
+    let word = u64::from_le_bytes(*bytes) ^ (ALL * 0x30);
+    let others = (word | word.wrapping_add(ALL * 0x76)) & (ALL * 0x80);
+    others.trailing_zeros() as usize / 8
+}
+
+/// This byte, eight times, is its product with a byte.
+const ALL: u64 = u64::from_ne_bytes([1; 8]);
 
 #[inline(never)]
 fn is_unusual(authority: &[u8]) -> bool {
@@ -106,6 +118,24 @@ mod tests {
             "a;b=c",
         ] {
             assert!(is_valid(authority.as_bytes()), "{authority}");
+        }
+    }
+
+    #[test]
+    fn a_port_ends_before_the_first_byte_that_is_no_digit() {
+        for byte in 0..=255u8 {
+            for at in 0..6 {
+                let mut input = *b"123456789012";
+                input[at] = byte;
+                let slowly = input.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                for length in [at + 1, 7, 8, 12] {
+                    let input = &input[..length];
+                    let expected = slowly.min(length);
+                    let rest = input.get(expected..).filter(|_| expected < PORT_DIGITS);
+                    let read = after_port(input).filter(|_| expected != PORT_DIGITS);
+                    assert_eq!(read, rest, "{input:x?}");
+                }
+            }
         }
     }
 

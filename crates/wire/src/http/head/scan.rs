@@ -117,9 +117,23 @@ fn last(input: &[u8], rest: &[u8], stops: impl Fn(Block) -> usize) -> usize {
             let before = 8 * (SIZE - rest.len()) as u32;
             u128::from_le_bytes(*bytes).checked_shr(before).unwrap_or(0)
         }
-        None => rest.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte)),
+        None => short(rest),
     };
     stops(Block::of(bits.to_le_bytes())).min(rest.len())
+}
+
+/// Less than a block as a number. The words of a longer input overlap.
+#[inline(always)]
+fn short(input: &[u8]) -> u128 {
+    if let (Some(first), Some(last)) = (input.first_chunk(), input.last_chunk()) {
+        let behind = u128::from(u64::from_le_bytes(*last)) << (8 * (input.len() - 8));
+        return u128::from(u64::from_le_bytes(*first)) | behind;
+    }
+    if let (Some(first), Some(last)) = (input.first_chunk(), input.last_chunk()) {
+        let behind = u64::from(u32::from_le_bytes(*last)) << (8 * (input.len() - 4));
+        return u128::from(u64::from(u32::from_le_bytes(*first)) | behind);
+    }
+    input.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte))
 }
 
 #[cfg(test)]
