@@ -246,6 +246,14 @@ pub(crate) const FOR_NOTHING: (f64, f64) = (5_000.0, 3.0);
 /// Nanoseconds of a wait that ends at once.
 pub(crate) const AT_ONCE: f64 = 20_000.0;
 
+/// Connections closed unread per second, and their part of all that are accepted, from which they are refused.
+pub(crate) const REFUSED_RATE: f64 = 20.0;
+pub(crate) const REFUSED_PART: f64 = 0.05;
+
+/// Descriptors of a poll(2) or select(2) from which they are a crowd, and nanoseconds for each.
+pub(crate) const CROWD: f64 = 500.0;
+pub(crate) const LOOK_NS: f64 = 500.0;
+
 /// Calls that move bytes; how many a second, and at most how many bytes each, make a buffer worth it.
 pub(crate) const MOVES: [&str; 4] = ["read", "pread64", "write", "pwrite64"];
 pub(crate) const SMALL_RATE: f64 = 5_000.0;

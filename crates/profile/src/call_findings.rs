@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use syscalls::Errno;
 
 use crate::call_causes::{
-    AT_ONCE, EVENTS, FAILURES, FOR_NOTHING, Failure, MANY, MANY_SHARE, MOVES, OF_REQUESTS, QUICK,
-    SLEEPS, SLOW_NS, SLOW_SHARE, SMALL, SMALL_RATE, USES, USUAL, WORTH, WORTH_RATE,
+    AT_ONCE, CROWD, EVENTS, FAILURES, FOR_NOTHING, Failure, LOOK_NS, MANY, MANY_SHARE, MOVES,
+    OF_REQUESTS, QUICK, REFUSED_PART, REFUSED_RATE, SLEEPS, SLOW_NS, SLOW_SHARE, SMALL, SMALL_RATE,
+    USES, USUAL, WORTH, WORTH_RATE,
 };
 use crate::calls::{error_name, name, sums};
 use crate::locks::time_in_words;
@@ -38,6 +39,8 @@ pub fn call_findings(pairs: &Pairs, seconds: f64) -> Vec<CallFinding> {
         found.extend(seen.for_nothing(pairs));
     }
     found.extend(seen.small(pairs));
+    found.extend(seen.polls(pairs));
+    found.extend(seen.refused(pairs));
     found.extend(seen.slow());
     found.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
     found
@@ -228,6 +231,35 @@ impl Seen {
             .collect()
     }
 
+    /// Connections that are closed without having been read from.
+    fn refused(&self, pairs: &Pairs) -> Option<CallFinding> {
+        let (closed, all) = (pairs.refused.closed_unread as f64, pairs.refused.accepted as f64);
+        let is_many = closed >= REFUSED_RATE * self.seconds && closed >= REFUSED_PART * all;
+        let lost = 100.0 * closed / all.max(1.0);
+        let text = format!(
+            "accept: {lost:.0} % of {:.0} new connections a second are closed again with nothing read from them: a \
+             limit of the server (worker_connections of nginx), or an address that it refuses",
+            all / self.seconds
+        );
+        is_many.then_some(CallFinding { share: 0.0, lost, text })
+    }
+
+    /// Calls that look at thousands of descriptors, one by one: at most for their time, which has that of sleeping.
+    fn polls(&self, pairs: &Pairs) -> Vec<CallFinding> {
+        let finding = |(number, watched): (&u64, &u64)| {
+            let mean = *watched as f64 / self.count(&[*number]).max(1.0);
+            let looked = *watched as f64 * LOOK_NS / self.seconds / 1e7;
+            let cause = format!(
+                "{mean:.0} descriptors each, which the kernel looks at one by one: epoll(7) takes no time for \
+                 connections that are idle"
+            );
+            let found = self.finding(&[*number], &cause);
+            let share = found.share.min(looked);
+            (mean >= CROWD && share >= MANY_SHARE).then_some(CallFinding { share, ..found })
+        };
+        pairs.watched.iter().filter_map(finding).collect()
+    }
+
     /// Calls that wait although they could end at once.
     fn slow(&self) -> Vec<CallFinding> {
         let mean = |number: u64| {
@@ -312,6 +344,22 @@ mod tests {
         let wanted =
             ["newfstatat: 50000 calls a second, 30 %", "getppid: 20000 calls a second, 8 %"];
         assert_eq!(told, wanted);
+    }
+
+    #[test]
+    fn a_crowd_of_descriptors_and_refused_connections_are_named() {
+        let call = Sysno::ppoll;
+        let mut pairs = calls(&[(call, 600, 900_000_000)]);
+        pairs.watched.insert(call as u64, 600 * 2_000);
+        pairs.refused.accepted = 900;
+        pairs.refused.closed_unread = 600;
+        let poll = format!("{}: 600 calls a second, 90 %", call.name());
+        assert_eq!(told(&pairs, 1.0), ["accept: 67 % of 900 new connections", &poll]);
+        assert_eq!(call_findings(&pairs, 1.0)[1].share, 60.0);
+        // Few descriptors, and few connections.
+        pairs.watched.insert(call as u64, 600 * 450);
+        pairs.refused.closed_unread = 9;
+        assert!(told(&pairs, 1.0).is_empty());
     }
 
     #[test]

@@ -47,17 +47,11 @@ impl LockFunctions {
     pub fn of_program(scope: Scope) -> io::Result<Self> {
         let processes = scope.processes()?;
         let Some(&process) = processes.first() else { return Ok(Self::default()) };
-        for one in &processes {
-            let status = of_kernel_file(format!("/proc/{one}/status"));
-            // A child may have ended in the meantime.
-            if let Some(why) = status.ok().and_then(|status| harm(&status)) {
-                return Err(io::Error::new(io::ErrorKind::Unsupported, why));
-            }
-        }
+        harm_to(&processes)?;
         let mut all = Vec::new();
         for file in files_of(process)? {
             // A file that cannot be read as a program has no functions.
-            for offset in offsets(file.clone()).unwrap_or_default() {
+            for offset in offsets(file.clone(), &FUNCTIONS).unwrap_or_default() {
                 let probe = |edge| Probe::of_file(&file, offset, edge).map(SampleTrigger::Probe);
                 all.push(vec![probe(CallEdge::Begin)?, probe(CallEdge::Return)?]);
             }
@@ -69,6 +63,18 @@ impl LockFunctions {
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
+}
+
+/// Ends with an error if a probe could harm one of these processes.
+pub(crate) fn harm_to(processes: &[u32]) -> io::Result<()> {
+    for one in processes {
+        let status = of_kernel_file(format!("/proc/{one}/status"));
+        // A child may have ended in the meantime.
+        if let Some(why) = status.ok().and_then(|status| harm(&status)) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
+    }
+    Ok(())
 }
 
 /// Why a return probe would harm a program, from the lines of its `/proc/PID/status`.
@@ -112,7 +118,7 @@ fn those_allowed(
 }
 
 /// The executable files that a process has mapped, by paths that work from this process.
-fn files_of(process: u32) -> io::Result<BTreeSet<PathBuf>> {
+pub(crate) fn files_of(process: u32) -> io::Result<BTreeSet<PathBuf>> {
     let maps = of_kernel_file(format!("/proc/{process}/maps"))?;
     let path = |line: &str| {
         let is_code = line.split(' ').nth(1).is_some_and(|rights| rights.contains('x'));
@@ -122,11 +128,11 @@ fn files_of(process: u32) -> io::Result<BTreeSet<PathBuf>> {
     Ok(maps.lines().filter_map(path).take(LOCK_FILES).collect())
 }
 
-/// The offsets in a file at which lock functions begin. Several names of one function are one offset.
-fn offsets(file: PathBuf) -> blazesym::Result<BTreeSet<u64>> {
+/// The offsets in a file at which these functions begin. Several names of one function are one offset.
+pub(crate) fn offsets(file: PathBuf, names: &[&str]) -> blazesym::Result<BTreeSet<u64>> {
     let elf = Elf { debug_syms: false, ..Elf::new(file) };
     let inspector = Inspector::new();
-    let found = inspector.lookup(&File::Elf(elf), &FUNCTIONS)?;
+    let found = inspector.lookup(&File::Elf(elf), names)?;
     Ok(found.iter().flatten().filter_map(|symbol| symbol.file_offset).collect())
 }
 

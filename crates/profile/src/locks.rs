@@ -22,7 +22,7 @@ const KINDS: [(&str, &str); 8] = [
 ];
 
 /// Parts of names of program functions that are on the way to a lock, but do not decide to take it.
-const WAYS: [&str; 13] = [
+const WAYS: [&str; 15] = [
     "futex",
     "sem_wait",
     "sem_trywait",
@@ -34,6 +34,8 @@ const WAYS: [&str; 13] = [
     "std::sys",
     "std::sync",
     "std::thread",
+    "sync.(*",
+    "sync.runtime_",
     "syscall",
     "[unknown]",
 ];
@@ -274,6 +276,10 @@ mod tests {
         assert_eq!(place_of(&wait), "acquire");
         assert_eq!(place_of(&stack("main;serve;rustix::net::send;core::hint::must_use")), "serve");
         assert_eq!(place_of(&stack("pthread_cond_wait;syscall")), "syscall");
+        let of_go = stack(
+            "main.serve;main.update;sync.(*Mutex).Lock;internal/sync.runtime_SemacquireMutex",
+        );
+        assert_eq!(place_of(&of_go), "main.update");
         let own = stack("main;serve;uprobe_notify_resume_[k];handler_chain_[k];down_read_[k]");
         assert_eq!([&own, &slow].map(|stack| is_of_looking(stack)), [true, false]);
         let met = |kind: &str, frames: Vec<Frame>, tries, count, time_ns| Met {

@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use syscalls::Sysno;
+
 use sys::sampling::{Modes, Room, SampleForm, SampleTrigger, UserStacks};
 
 use crate::limits::HUGE_ROOMS;
 use crate::record::{Record, Sample, Stack};
+use crate::refused::Refused;
 use crate::threads::{Scope, Threads, targets};
 use crate::waits::Waits;
 
@@ -47,6 +50,9 @@ pub struct Pairs {
     pub errors: BTreeMap<(u64, i32), u64>,
     /// The sum of the results of each system call that succeeded: of reads and writes, bytes.
     pub results: BTreeMap<u64, u64>,
+    /// The sum of the descriptors that each poll(2) or select(2) was given.
+    pub(crate) watched: BTreeMap<u64, u64>,
+    pub(crate) refused: Refused,
     /// Records lost because the ring buffer was full.
     pub lost: u64,
     /// The times of the first and the last pair, in nanoseconds of the monotonic clock.
@@ -144,6 +150,15 @@ impl Tracing {
     }
 }
 
+/// Which argument of a call is the number of descriptors that it was given.
+fn place_of_count(number: u64) -> Option<usize> {
+    match Sysno::new(usize::try_from(number).ok()?)?.name() {
+        "select" | "pselect6" => Some(0),
+        "poll" | "ppoll" => Some(1),
+        _ => None,
+    }
+}
+
 fn pair(
     traced: TraceEvent,
     end: u64,
@@ -173,6 +188,13 @@ fn pair(
             *pairs.errors.entry((key, error)).or_default() += 1;
         }
         *pairs.results.entry(key).or_default() += u64::try_from(result).unwrap_or(0);
+        // The arguments of a call are behind its number.
+        let argument = |at: usize| begin.fields().get(16 + 8 * at..)?.first_chunk::<8>();
+        if let Some(count) = place_of_count(key).and_then(argument) {
+            *pairs.watched.entry(key).or_default() += u64::from_ne_bytes(*count);
+        }
+        let first = argument(0).map_or(0, |bytes| i64::from_ne_bytes(*bytes));
+        pairs.refused.note(sample.stack.thread, key, first, result);
     }
     let flags = begin.fields().get(16..).and_then(|bytes| bytes.first_chunk());
     let kind = match traced {

@@ -139,7 +139,7 @@ fn take(
 }
 
 /// The stack at the entry of a function. It has no frame yet, so the kernel may have left out its caller.
-fn with_caller(sample: Sample) -> Stack {
+pub(crate) fn with_caller(sample: Sample) -> Stack {
     let caller = sample.stack_top().filter(|_| cfg!(target_arch = "x86_64"));
     let caller = caller.map(|address| address.saturating_sub(1));
     let mut stack = sample.stack;

@@ -255,6 +255,7 @@ impl<M: Send> Mailbox<M> {
     }
 
     /// Takes the message that was sent first among those that wait.
+    #[inline]
     pub fn take(&mut self) -> Option<(Endpoint, M)> {
         if self.seen == 0 {
             self.look();
@@ -262,6 +263,7 @@ impl<M: Send> Mailbox<M> {
         if self.seen == 0 { None } else { self.take_seen() }
     }
 
+    #[inline(never)]
     fn take_seen(&mut self) -> Option<(Endpoint, M)> {
         loop {
             let first = self.first()?;

@@ -52,7 +52,7 @@ pub(crate) fn groups_of(files: &HostFiles, process: u32) -> Result<Vec<Group>, S
 }
 
 /// Controllers of version 1 that count something here. Several may have one hierarchy.
-const COUNTED: [&str; 4] = ["cpu", "memory", "pids", "blkio"];
+const COUNTED: [&str; 5] = ["cpu", "cpuset", "memory", "pids", "blkio"];
 
 /// A mounted hierarchy.
 struct Mount {
@@ -134,6 +134,8 @@ pub(crate) struct GroupCounts {
     pub(crate) throttled_ns: u64,
     /// Its weight, in percent of the usual one.
     pub(crate) weight: Option<u64>,
+    /// CPUs that it may use, as the kernel writes them; empty if it is not known.
+    pub(crate) cpus: String,
     /// Bytes that it uses, and those from which it is slowed down or ended.
     pub(crate) memory: Option<(u64, u64)>,
     /// How often it met that bound.
@@ -162,6 +164,10 @@ impl Group {
                 ),
                 memory_events: self.number(files, "memory.failcnt").unwrap_or(0),
                 refaults: self.refaults(files),
+                ..GroupCounts::default()
+            },
+            Some("cpuset") => GroupCounts {
+                cpus: files.text(&format!("{}/cpuset.cpus", self.place)).unwrap_or_default(),
                 ..GroupCounts::default()
             },
             Some("pids") => self.of_tasks(files),
@@ -210,6 +216,7 @@ impl Group {
             throttled: count("nr_throttled"),
             throttled_ns: count("throttled_usec") * 1000,
             weight: self.number(files, "cpu.weight"),
+            cpus: files.text(&format!("{}/cpuset.cpus.effective", self.place)).unwrap_or_default(),
             memory: self.number(files, "memory.current").zip(most.into_iter().flatten().min()),
             memory_events: event("high") + event("max"),
             refaults: self.refaults(files),

@@ -10,6 +10,7 @@ use crate::calls::{self, ServerCalls};
 use crate::connections::{Sockets, place, told};
 use crate::counters::Counters;
 use crate::debugging_aids;
+use crate::file_locks;
 use crate::files::HostFiles;
 use crate::limits::DEVICES;
 use crate::name_queries;
@@ -18,6 +19,7 @@ use crate::observers;
 use crate::open_files;
 use crate::processes::{Process, cpu_list};
 use crate::server::members;
+use crate::socket_looks;
 use crate::tcp;
 use crate::upstreams;
 use crate::watching::{self, Watched, watch};
@@ -84,7 +86,9 @@ impl HostReading {
             self.files.add_answers(BTreeMap::from([
                 (watching::place(process), seen.threads),
                 (name_queries::place(process), seen.names.text()),
-                (upstreams::place(process), seen.upstreams.text()),
+                (upstreams::place(process), seen.sockets.upstreams.text()),
+                (socket_looks::place(process), seen.sockets.text()),
+                (file_locks::place(process), seen.locks.text()),
             ]));
         }
         self.look_again(time.as_secs_f64());
@@ -146,7 +150,7 @@ impl HostReading {
     pub(crate) fn barred(&self, check: &str) -> Option<&'static str> {
         let is_of_network = check.starts_with("net.")
             || (check.starts_with("stack.") && check != "stack.file")
-            || ["app.fastopen", "app.connect", "app.keepalive", "app.datagrams"].contains(&check);
+            || OF_NETWORK.contains(&check);
         (is_of_network && self.network == NetworkPlace::Barred).then_some(
             "the server is in another network namespace, which only root may enter (CAP_SYS_ADMIN)",
         )
@@ -213,6 +217,10 @@ impl HostReading {
         (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
     }
 }
+
+/// Checks of the server that read its network.
+const OF_NETWORK: [&str; 6] =
+    ["app.fastopen", "app.connect", "app.keepalive", "app.datagrams", "app.limit", "app.pacing"];
 
 /// Packets per second from which the settings of a device matter.
 const CARRIES: f64 = 100.0;

@@ -30,6 +30,10 @@ pub const LOOKS_OF_THREADS: usize = 1_200;
 /// Looks at the questions of the server to name servers between two readings (10). Beyond: shorter ones are not seen.
 pub const LOOKS_AT_NAMES: usize = 10;
 
+/// Searches of the server's descriptors for files that are locked (3). Beyond: a file that is opened only then, for a
+/// moment, is not seen.
+pub const LOOKS_AT_FILES: usize = 3;
+
 /// Time of all looks at the server's TCP sockets between the two readings (60 ms). Beyond: there are so many that it is
 /// not looked again, and short waits for other servers are not seen.
 pub const LOOKING_AT_SOCKETS: Duration = Duration::from_millis(60);

@@ -2,12 +2,9 @@
 //!
 //! Owns which of them wait for an answer, and the text form of the sums, which is read as a file. Judges nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
 
-use crate::files::HostFiles;
-use crate::limits::LOOKING_AT_SOCKETS;
-use crate::tcp::{self, Side, TcpSocket};
+use crate::tcp::{Side, TcpSocket};
 
 /// The path under which the sums are read.
 pub(crate) fn place(process: u32) -> String {
@@ -34,8 +31,6 @@ pub(crate) struct Upstreams {
     servers: BTreeMap<String, Upstream>,
     /// Connections that may wait, by their own port and the other end.
     unsure: BTreeMap<(u16, String), Unsure>,
-    /// The time that all looks took.
-    taken: Duration,
 }
 
 /// A connection that seemed to wait, or to be kept for later.
@@ -48,19 +43,6 @@ struct Unsure {
 }
 
 impl Upstreams {
-    /// Looks once at the sockets of these programs of this host, in the network namespace of the calling thread.
-    #[expect(clippy::disallowed_methods, reason = "an audit has no turns; each look is timed")]
-    pub(crate) fn look(&mut self, files: &HostFiles, members: &BTreeSet<u32>) {
-        if self.taken > LOOKING_AT_SOCKETS {
-            return;
-        }
-        let began = Instant::now();
-        if let Ok(text) = tcp::told(files, members) {
-            self.note(&TcpSocket::read(&text));
-        }
-        self.taken += began.elapsed();
-    }
-
     /// Adds the sockets of one look.
     pub(crate) fn note(&mut self, sockets: &[TcpSocket]) {
         self.looks += 1;

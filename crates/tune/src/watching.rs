@@ -10,11 +10,12 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::file_locks::FileLocks;
 use crate::files::HostFiles;
 use crate::limits::{LOOKS, LOOKS_AT_NAMES, LOOKS_LEAST, LOOKS_OF_THREADS};
 use crate::name_queries::{NameLooks, NameQueries};
 use crate::processes::ProcessStat;
-use crate::upstreams::Upstreams;
+use crate::socket_looks::SocketLooks;
 
 /// The path under which the sums are read.
 pub(crate) fn place(process: u32) -> String {
@@ -228,7 +229,8 @@ pub(crate) struct Meanwhile {
     pub(crate) threads: String,
     /// Questions for names that were open.
     pub(crate) names: NameQueries,
-    pub(crate) upstreams: Upstreams,
+    pub(crate) sockets: SocketLooks,
+    pub(crate) locks: FileLocks,
 }
 
 /// Looks at the threads and sockets of these programs of this host for this time.
@@ -242,12 +244,14 @@ pub(crate) fn watch(
     let threads: Vec<(u32, u32)> = threads.iter().copied().take(LOOKS_OF_THREADS).collect();
     let looks = (LOOKS_OF_THREADS / threads.len().max(1)).clamp(LOOKS_LEAST, LOOKS);
     let mut all: BTreeMap<u32, Watched> = BTreeMap::new();
-    let (mut names, mut upstreams) = (NameLooks::default(), Upstreams::default());
+    let (mut names, mut sockets) = (NameLooks::default(), SocketLooks::default());
+    let mut locks = FileLocks::default();
     for look in 0..looks {
         sleep(time / looks as u32);
         if look % looks.div_ceil(LOOKS_AT_NAMES) == 0 {
             names.look(&files, members);
-            upstreams.look(&files, members);
+            sockets.look(&files, members);
+            locks.look(&files, members);
         }
         for (process, thread) in &threads {
             let watched = all.entry(*thread).or_default();
@@ -256,7 +260,7 @@ pub(crate) fn watch(
         }
     }
     let threads = all.iter().map(|(thread, watched)| watched.line(*thread) + "\n").collect();
-    Meanwhile { threads, names: names.queries(), upstreams }
+    Meanwhile { threads, names: names.queries(), sockets, locks }
 }
 
 #[cfg(test)]

@@ -286,7 +286,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if let Some(listener) = ListenerIndex::of_token(ready.token) {
             // Accepting may close connections to make room, whose answers must have been sent; and one event may accept
             // more than a group holds.
-            self.send_group();
+            if !self.executor.group.is_empty() {
+                self.send_group();
+            }
             self.executor.group.pause();
             self.accept_waiting(listener);
             self.executor.group.go_on();

@@ -10,6 +10,7 @@ use crate::processes::{Process, variable_of};
 use crate::tcp::{Side, TcpSocket};
 use crate::watching::{FILE_LOCK, MEMORY_LOCK, Watched};
 
+use super::file_locks::{self, tried_again};
 use super::reclaimed::read_again;
 use super::waiting::waits_inside;
 
@@ -23,7 +24,7 @@ pub(super) const CHECKS: &[Check] = &[
         lost: "nothing; it takes a change of the program",
         why: "Only one thread has a lock; the others sleep until it is free, and each sleep and wake-up costs \
               some microseconds. More threads only wait longer.",
-        fix: "`velodrome profile --pid PID --locks` shows where. Hold the lock for a shorter time, or give each \
+        fix: "`velodrome profile --pid PID --locks` shows where, for goroutines, too. Hold the lock for a shorter time, or give each \
               thread its own part of the data; for Python, several processes.",
         source: "futex(2)",
         judge: locks,
@@ -220,14 +221,28 @@ fn of_kernel(host: &HostReading) -> Option<(String, f64)> {
     };
     let most = OF_KERNEL.iter().map(waiting).max_by(|one, other| one.0.total_cmp(&other.0));
     let (waiting, name) = most.filter(|(waiting, _)| *waiting >= WAITERS)?;
-    Some((format!("{waiting:.1} of {} threads wait for {name} at any time", all.len()), waiting))
+    let file = file_locks::told(host).filter(|_| name == OF_KERNEL[0].1).unwrap_or_default();
+    Some((
+        format!("{waiting:.1} of {} threads wait for {name} at any time{file}", all.len()),
+        waiting,
+    ))
+}
+
+/// The threads that try again and again to lock a file, on average, in words.
+fn of_tries(host: &HostReading, serves: impl Fn(&Watched) -> bool) -> Option<(String, f64)> {
+    tried_again(host, serves).filter(|(_, asleep)| *asleep >= WAITERS)
 }
 
 fn locks(host: &HostReading) -> Judged {
     calls_are_seen(host)?;
     let of_program = || Some((contended(host)?, lock(host)?.0.waiting));
-    let Some((text, waiting)) = of_kernel(host).or_else(of_program) else {
-        return Finding::good("no lock was seen for which threads wait");
+    let Some((text, waiting)) =
+        of_kernel(host).or_else(|| of_tries(host, serving(host))).or_else(of_program)
+    else {
+        return Finding::good(
+            "no lock was seen for which threads wait; goroutines and other tasks, which are no threads, are not seen \
+             here",
+        );
     };
     let Ok(wait) = CpuWait::of(host) else { return Finding::seen(text, 0.5) };
     let seconds = host.seconds.unwrap_or(1.0);
@@ -235,6 +250,11 @@ fn locks(host: &HostReading) -> Judged {
     let idle = wait.idle(host, |cpu| wait.allowed.contains(cpu)) / seconds;
     let lost = |more: f64| 100.0 * more / (run + more);
     Finding::measured(text, Percent::between(lost(waiting.min(idle)), lost(waiting)))
+}
+
+/// Whether its threads are stuck.
+pub(super) fn is_stuck(host: &HostReading) -> bool {
+    matches!(stuck(host), Ok(Finding::Costs(..)))
 }
 
 fn stuck(host: &HostReading) -> Judged {
@@ -345,15 +365,23 @@ fn output(host: &HostReading) -> Judged {
 
 fn slept(host: &HostReading) -> Judged {
     calls_are_seen(host)?;
-    // A thread beside others that does nothing else serves no request.
+    let serves = serving(host);
+    if let Some((text, _)) = of_tries(host, &serves) {
+        return Finding::good(format!("{text}: see app.lock"));
+    }
+    waits(host, "sleep by the clock", "no thread that serves was seen asleep", |one| {
+        if serves(one) { one.seen_in("sleep") } else { 0 }
+    })
+}
+
+/// Tells whether a thread serves requests: one beside others that does nothing but sleep does not.
+fn serving(host: &HostReading) -> impl Fn(&Watched) -> bool {
     let all = host.watched();
     let unread = |one: &TcpSocket| one.number("received_queue") > 0;
     let is_asked = host.now.sockets.iter().flatten().any(unread);
     let is_waited_for = waits_inside(host);
-    let is_alone =
-        |one: &Watched| all.values().filter(|other| other.process == one.process).count() == 1;
-    waits(host, "sleep by the clock", "no thread that serves was seen asleep", |one| {
-        let serves = is_serving(one) || is_waited_for || (is_asked && is_alone(one));
-        if serves { one.seen_in("sleep") } else { 0 }
-    })
+    move |one: &Watched| {
+        let same = all.values().filter(|other| other.process == one.process);
+        is_serving(one) || is_waited_for || (is_asked && same.count() == 1)
+    }
 }

@@ -9,6 +9,7 @@ use crate::host::HostReading;
 use crate::server::ServerThread;
 use crate::tcp::{Side, TcpSocket};
 
+use super::own_bounds::is_limited;
 use super::sockets::{accept_queue_room, overflowed};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -206,7 +207,10 @@ fn backlog(host: &HostReading) -> Judged {
         && is_its_own
     {
         let text = format!("a listener asked for room for {room} in listen(2); {text}");
-        return Finding::scaled(text, price);
+        return match is_limited(host) {
+            true => Finding::good(format!("{text}; the server accepts no more: see app.limit")),
+            false => Finding::scaled(text, price),
+        };
     }
     match room < BACKLOG && is_its_own {
         true => Finding::set(format!("a listener has room for {room}, and none was refused"), 0.3),

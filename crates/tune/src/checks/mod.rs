@@ -8,6 +8,7 @@ mod cpu;
 mod datagrams;
 mod device;
 mod environment;
+mod file_locks;
 mod filters;
 mod groups;
 mod growth;
@@ -16,6 +17,7 @@ mod handshakes;
 mod memory;
 mod network;
 mod observers;
+mod own_bounds;
 mod peers;
 mod process;
 mod receiving;
@@ -37,7 +39,7 @@ fn server(host: &HostReading) -> Result<u32, Finding> {
 }
 
 /// All checks.
-pub const ALL: [&[Check]; 25] = [
+pub const ALL: [&[Check]; 26] = [
     process::CHECKS,
     scheduling::CHECKS,
     asleep::CHECKS,
@@ -47,6 +49,7 @@ pub const ALL: [&[Check]; 25] = [
     connections::CHECKS,
     peers::CHECKS,
     waiting::CHECKS,
+    own_bounds::CHECKS,
     cpu::CHECKS,
     memory::CHECKS,
     network::CHECKS,

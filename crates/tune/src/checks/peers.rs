@@ -119,6 +119,11 @@ fn attempts(host: &HostReading) -> Judged {
 /// The share of its looks at which a thread waited for what one client sends.
 const READING: f64 = 0.7;
 
+/// Whether clients hold all threads.
+pub(super) fn is_held(host: &HostReading) -> bool {
+    matches!(held(host), Ok(Finding::Costs(..)))
+}
+
 fn held(host: &HostReading) -> Judged {
     calls_are_seen(host)?;
     let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {

@@ -1,9 +1,13 @@
 //! The server's threads and the CPUs: how many want one, where they may run, how they are favoured.
 
+use std::collections::BTreeSet;
+
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
 use crate::finding::{Evidence, Finding, Judged, Percent, Price};
+use crate::group::GroupCounts;
 use crate::host::HostReading;
+use crate::processes::cpu_list;
 
 use super::asleep::contended;
 
@@ -86,9 +90,10 @@ fn workers(host: &HostReading) -> Judged {
     let own = wait.lost(wait.for_own);
     if wait.wanting > wait.cpus.len() && own >= OWN_WAIT {
         let text = format!(
-            "{} of its threads want a CPU and share {}: they waited for each other {own:.0} % of their time",
+            "{} of its threads want a CPU and share {}{}: they waited for each other {own:.0} % of their time",
             wait.wanting,
-            plural(wait.cpus.len(), "CPU")
+            plural(wait.cpus.len(), "CPU"),
+            bound_by(host, &wait.cpus)
         );
         // The CPUs are busy all the same: mostly answers come later.
         return Ok(Finding::Costs(Evidence::Seen, text, Price::Published(own / 100.0)));
@@ -119,6 +124,25 @@ fn workers(host: &HostReading) -> Judged {
     Finding::good(format!("{busy} of its threads are busy on {}", plural(cpus, "CPU")))
 }
 
+/// What bounds threads to some CPUs of the host, in words; empty if they may use all.
+fn bound_by(host: &HostReading, cpus: &BTreeSet<usize>) -> String {
+    let online = host.online();
+    if online.iter().all(|cpu| cpus.contains(cpu)) {
+        return String::new();
+    }
+    let is_bound = |(_, group): &(&String, &GroupCounts)| {
+        let allowed = cpu_list(&group.cpus);
+        !allowed.is_empty() && online.iter().any(|cpu| !allowed.contains(cpu))
+    };
+    // The outermost group with a bound has the shortest path.
+    let group = host.now.groups.iter().filter(is_bound).map(|(place, _)| place);
+    let by = group.min_by_key(|place| place.len()).map_or_else(
+        || "their affinity (taskset, CPUAffinity=)".to_owned(),
+        |place| format!("the cpuset of {place}"),
+    );
+    format!(" of {}, by {by}", online.len())
+}
+
 pub(super) fn plural(count: usize, name: &str) -> String {
     if count == 1 { format!("1 {name}") } else { format!("{count} {name}s") }
 }
@@ -135,12 +159,18 @@ fn affinity(host: &HostReading) -> Judged {
         return Finding::good("it may use all CPUs");
     }
     let list: Vec<String> = wait.cpus.iter().map(usize::to_string).collect();
-    let text = format!("its busy threads may use CPU {} of {}", list.join(", "), online.len());
+    let text =
+        format!("its busy threads may use CPU {}{}", list.join(", "), bound_by(host, &wait.cpus));
     let idle = wait.idle(host, free);
     let unused = idle.min(wait.for_own + wait.for_others);
     let noticed = NOTICED * host.seconds.unwrap_or(1.0);
     if unused < wait.run * OWN_WAIT / 100.0 || unused < noticed {
-        return Finding::good(format!("{text}; the others would do nothing more"));
+        // With other CPUs it would at least share them with what is busy there.
+        let waits = wait.lost(wait.for_own) >= OWN_WAIT && wait.wanting > wait.allowed.len();
+        return match waits {
+            true => Finding::set(format!("{text}; the others were busy as well meanwhile"), 0.2),
+            false => Finding::good(format!("{text}; the others would do nothing more")),
+        };
     }
     let text = format!(
         "{text}; they waited {:.1} s for them while the others were idle for {idle:.1} s {}",

@@ -8,6 +8,8 @@ use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::tcp::{Side, TcpSocket};
 
+use super::own_bounds::refused;
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "net.loss",
@@ -282,6 +284,9 @@ fn new_connections(host: &HostReading) -> Judged {
     let price = Percent::between(lost(OF_A_CONNECTION.0), lost(OF_A_CONNECTION.1.max(high)));
     if rate < FEW || price.high < LITTLE {
         return Finding::good(text);
+    }
+    if refused(host).is_some() {
+        return Finding::good(format!("{text}; the server closes many at once: see app.limit"));
     }
     let text = match high > OF_A_CONNECTION.1 {
         true => format!(

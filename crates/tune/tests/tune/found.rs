@@ -233,3 +233,120 @@ fn a_server_that_waits_for_a_cpu_is_not_idle() {
     };
     assert_eq!((upstream(0), upstream(700)), (80.0, 57.0));
 }
+
+/// The finding for connections that wait at so many of ten looks, in a server that runs for so many milliseconds.
+fn waiting_to_be_accepted(looks: u32, ran: u64) -> Finding {
+    let plant = |fake: &Fake| {
+        let queue = format!("queue_port 80\nqueue_looks {looks}\nqueue_waiting 60\n");
+        fake.write("velodrome/socket-looks/100", &format!("looks 10\nopen 80\n{queue}"));
+    };
+    found("app.limit", plant, |fake| (100..104).for_each(|thread| fake.ran(thread, ran, 0)))
+}
+
+#[test]
+fn connections_wait_in_a_queue_although_the_server_has_time() {
+    let limited = waiting_to_be_accepted(9, 100);
+    assert_eq!(
+        limited.text(),
+        "6.0 connections on average wait to be accepted at port 80, at 9 of 10 looks; 2.0 others are open, and its \
+         CPUs were idle for 90 % of the time"
+    );
+    assert_eq!(range(&limited), Percent { low: 37.5, high: 75.0 });
+    // Its thread sleeps in writing to a client; a burst; a server that has no time for them.
+    let plant = |fake: &Fake| {
+        let queue = "queue_port 80\nqueue_looks 9\nqueue_waiting 60\n";
+        fake.write("velodrome/socket-looks/100", &format!("looks 10\nopen 80\n{queue}"));
+        fake.watched("write/socket", 30);
+    };
+    assert!(matches!(found("app.limit", plant, nothing), Finding::Good(_)));
+    assert!(matches!(waiting_to_be_accepted(5, 100), Finding::Good(_)));
+    assert!(matches!(waiting_to_be_accepted(9, 900), Finding::Good(_)));
+}
+
+/// Connections that were closed with a request unread, of 9,000, in a server that runs for so many milliseconds.
+fn closed_unread(check: &str, closed: u64, ran: u64) -> Finding {
+    found(check, nothing, |fake| {
+        let counts = [("Tcp.PassiveOpens", 9_000), ("Tcp.InSegs", 50_000)];
+        fake.snmp(&[counts[0], counts[1], ("TcpExt.TCPAbortOnClose", closed)]);
+        fake.ran(100, ran, 0);
+    })
+}
+
+#[test]
+fn refused_connections_are_no_want_of_keep_alive() {
+    assert_eq!(range(&closed_unread("app.limit", 4_500, 900)), Percent { low: 50.0, high: 95.0 });
+    assert!(matches!(closed_unread("app.keepalive", 4_500, 900), Finding::Good(_)));
+    assert!(matches!(closed_unread("app.keepalive", 90, 900), Finding::Costs(..)));
+    // Few, and those of another program.
+    assert!(matches!(closed_unread("app.limit", 90, 900), Finding::Good(_)));
+    assert!(matches!(closed_unread("app.limit", 4_500, 9), Finding::Good(_)));
+}
+
+/// The finding for answers of 12 of 16 connections that come in parts, while so many bytes come from other servers.
+fn paced(fetched: u64) -> Finding {
+    let plant = |fake: &Fake| {
+        let sums =
+            "connections 16\npaced 12\npaced_rate 500000\npaced_busy_percent 20\npaced_bytes 9000";
+        let text = format!("looks 10\n{sums}\nfetched_bytes {fetched}\n");
+        fake.write("velodrome/socket-looks/100", &text);
+    };
+    found("app.pacing", plant, nothing)
+}
+
+#[test]
+fn answers_in_parts_are_named_unless_another_server_sends_them_so() {
+    assert_eq!(range(&paced(100)), Percent { low: 30.0, high: 60.0 });
+    assert!(matches!(paced(9_000), Finding::Good(_)));
+}
+
+/// The finding of a check for a server that sleeps by the clock while this program has locked a file of it.
+fn asleep_while_locked(check: &str, by: u32) -> Finding {
+    let plant = |fake: &Fake| {
+        fake.program(812, "backup");
+        let calls = |thread| format!("{thread} 100 40 10 0 0 events=5 sleep=25\n");
+        fake.write("velodrome/threads/100", &(100..104).map(calls).collect::<String>());
+        fake.write("velodrome/file-locks/100", &format!("10\n10 10 {by} 0 /var/a b.db\n"));
+    };
+    found(check, plant, |fake| fake.ran(100, 100, 0))
+}
+
+#[test]
+fn a_lock_that_is_tried_again_and_again_has_a_file_and_a_holder() {
+    let locked = asleep_while_locked("app.lock", 812);
+    assert_eq!(
+        locked.text(),
+        "2.5 of 4 threads sleep by the clock at any time and try again to lock a file, as SQLite does; /var/a b.db was \
+         locked at 10 of 10 looks, mostly by backup (process 812)"
+    );
+    assert!(range(&locked).high > 90.0, "{locked:?}");
+    assert!(matches!(asleep_while_locked("app.sleep", 812), Finding::Good(_)));
+    // The server itself keeps it locked all the time: the file of its process number.
+    assert!(matches!(asleep_while_locked("app.lock", 100), Finding::Good(_)));
+    assert!(matches!(asleep_while_locked("app.sleep", 100), Finding::Costs(..)));
+}
+
+#[test]
+fn a_cpuset_is_named_even_if_the_other_cpus_are_busy() {
+    let plant = |fake: &Fake| {
+        online(fake);
+        fake.write("sys/fs/cgroup/app/cpuset.cpus.effective", "0\n");
+    };
+    let happens = |fake: &Fake| {
+        fake.busy_cpus();
+        for thread in 100..104 {
+            fake.write(&format!("proc/100/task/{thread}/status"), "Cpus_allowed_list:\t0\n");
+            fake.ran(thread, 200, 700);
+        }
+    };
+    for check in ["app.affinity", "app.workers"] {
+        let finding = found(check, plant, happens);
+        let is_named = finding.text().contains(" of 4, by the cpuset of /sys/fs/cgroup/app");
+        assert!(is_named && matches!(finding, Finding::Costs(..)), "{finding:?}");
+    }
+    let by_affinity = found("app.affinity", online, happens);
+    assert!(by_affinity.text().contains("by their affinity"), "{by_affinity:?}");
+}
+
+fn online(fake: &Fake) {
+    fake.write("sys/devices/system/cpu/online", "0-3");
+}

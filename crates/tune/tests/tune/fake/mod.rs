@@ -265,6 +265,8 @@ impl Fake {
         self.write("velodrome/hooks", "ipv4 input 0 selinux_ip_postroute selinux\n");
         self.write("velodrome/qdisc", "eth0 mq\neth0 pfifo_fast\nlo noqueue\n");
         self.write("velodrome/xdp", "");
+        self.write("velodrome/socket-looks/100", "looks 10\nopen 200\nconnections 20\n");
+        self.write("velodrome/file-locks/100", "10\n");
         self.sockets(0, 0, 4096);
         self.queues([0; 4], 0);
     }

@@ -46,6 +46,14 @@ pub(super) fn of_peers() -> Vec<Cause> {
             },
             happens: nothing,
         },
+        set("app.limit", Connections, |fake| {
+            let queue = "queue_port 80\nqueue_looks 9\nqueue_waiting 60\n";
+            fake.write("velodrome/socket-looks/100", &format!("looks 10\nopen 80\n{queue}"));
+        }),
+        set("app.pacing", Latency, |fake| {
+            let paced = "connections 16\npaced 12\npaced_rate 500000\npaced_busy_percent 9\npaced_bytes 9000000\n";
+            fake.write("velodrome/socket-looks/100", &format!("looks 10\nopen 160\n{paced}"));
+        }),
         seen("app.unclosed", Connections, |fake| {
             let line = |port| format!("accepted 8 80 10.0.0.2/{port}\n");
             fake.connections(&(0..90).map(line).collect::<String>());
@@ -87,6 +95,10 @@ pub(super) fn of_locks_and_disks() -> Vec<Cause> {
     vec![
         seen("app.lock", Throughput, |fake| waiting(fake, "file-lock")),
         seen("app.lock", Throughput, |fake| waiting(fake, "memory-lock")),
+        seen("app.lock", Throughput, |fake| {
+            waiting(fake, "sleep");
+            fake.write("velodrome/file-locks/100", "10\n8 8 812 0 /var/visits.db\n");
+        }),
         set("app.output", Latency, |fake| {
             fake.write(
                 "velodrome/threads/100",
