@@ -147,12 +147,16 @@ fn values_that_are_no_head_are_refused() {
         (&[("content-length", "0"), ("content-length", "0")], Reason::DuplicateContentLength),
         (&[(&long, "x")], Reason::FieldNameTooLong),
         (&[("x", &long)], Reason::FieldTooLarge),
+        // One field in all that is not HTTP/2.
+        (&[("cookie", &long[..4_100]), ("cookie", &long[..4_090])], Reason::FieldTooLarge),
         (&many, Reason::TooManyFields),
         (&large, Reason::HeadTooLarge),
     ] {
         assert_eq!(of(&GET, fields).err(), Some(reason), "{:?}", fields.first());
     }
     assert!(of(&GET, &[("te", "trailers"), ("content-length", "0")]).is_ok());
+    let most = &long[..8_192 - "Cookie: a; ".len()];
+    assert!(of(&GET, &[("cookie", "a"), ("cookie", most)]).is_ok());
 }
 
 /// RFC 8441 section 4.

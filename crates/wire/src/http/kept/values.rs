@@ -192,10 +192,10 @@ impl HeadBuilder {
             self.cookie.extend_from_slice(b"; ");
         }
         self.cookie.extend_from_slice(value);
-        if self.cookie.len() > limits.head_size {
-            return Err(Reason::HeadTooLarge);
+        match "Cookie: ".len() + self.cookie.len() > limits.field_size {
+            true => Err(Reason::FieldTooLarge),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     fn add(&mut self, name: &str, value: &[u8], limits: &HeadLimits) -> Result<(), Reason> {
