@@ -11,6 +11,10 @@ use super::{Plan, Server};
 
 pub(crate) const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
+/// The same from a server that closes: the next request comes over another connection, whenever this one ends.
+pub(crate) const LAST_OK: &str =
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+
 /// A configuration with one upstream `a` for all paths, with these keys.
 pub(crate) fn all_to(servers: &[SocketAddr], keys: &str) -> String {
     let servers: Vec<String> = servers.iter().map(|server| format!("\"{server}\"")).collect();

@@ -8,7 +8,7 @@ use std::thread;
 use crate::server::other::{always, other};
 use crate::server::patience::PATIENCE;
 use crate::server::upstreams::{
-    OK, all_to, by_hand, connect, exchange, get, next, read_to, rest, start,
+    LAST_OK, OK, all_to, by_hand, connect, exchange, get, next, read_to, rest, start,
 };
 
 #[test]
@@ -37,7 +37,7 @@ fn a_body_is_passed_on_as_it_arrives() {
         client.write_all(second.as_bytes()).unwrap();
         let end = if heard == "abc" { "def" } else { "3\r\ndef\r\n0\r\nX-T: t\r\n\r\n" };
         assert_eq!(read_to(&mut backend, end), end);
-        backend.write_all(OK.as_bytes()).unwrap();
+        backend.write_all(LAST_OK.as_bytes()).unwrap();
         assert!(rest(&mut client).ends_with("\r\n\r\nok"));
     }
 }
@@ -360,9 +360,7 @@ fn a_buffered_body_is_complete_before_a_server_hears_of_it() {
         quick.write_all(get("/quick", "").as_bytes()).unwrap();
         let mut backend = next(&connections);
         assert!(read_to(&mut backend, "\r\n\r\n").starts_with("GET /quick "));
-        backend
-            .write_all(OK.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n").as_bytes())
-            .unwrap();
+        backend.write_all(LAST_OK.as_bytes()).unwrap();
         assert!(rest(&mut quick).ends_with("ok"));
         slow.write_all(end.as_bytes()).unwrap();
         let mut backend = next(&connections);
@@ -371,9 +369,7 @@ fn a_buffered_body_is_complete_before_a_server_hears_of_it() {
             request.starts_with("POST /slow ") && request.contains("Content-Length: 6\r\n"),
             "{request}"
         );
-        backend
-            .write_all(OK.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n").as_bytes())
-            .unwrap();
+        backend.write_all(LAST_OK.as_bytes()).unwrap();
         assert!(rest(&mut slow).ends_with("ok"));
     }
     let long = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", 301 * 1024);

@@ -203,7 +203,7 @@ fn crumbs_of_a_cookie_become_one_and_each_counts() {
     assert_eq!(get(&with(&many)).err(), refused);
     // The bomb of June 2026 (CVE-2026-49975): a large crumb, again and again for one byte each.
     let large = "x".repeat(4_000);
-    let refused = Some(UnusableHead::Refused(Reason::HeadTooLarge.into()));
+    let refused = Some(UnusableHead::Refused(Reason::FieldTooLarge.into()));
     assert_eq!(get(&with(&[("cookie", &large[..]); 90])).err(), refused);
 }
 
