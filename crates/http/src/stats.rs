@@ -58,8 +58,9 @@ impl HttpStats {
     #[inline]
     pub fn count(&mut self, status: Status) -> usize {
         let class = usize::from(status.code() / 100).min(5);
-        let of_class = &mut self.by_class[class];
-        (self.requests, *of_class) = (self.requests.wrapping_add(1), of_class.wrapping_add(1));
+        // Counters of 64 bits need no test for overflow.
+        self.requests = self.requests.wrapping_add(1);
+        self.by_class[class] = self.by_class[class].wrapping_add(1);
         class
     }
 }

@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn a_program_without_goroutines_is_not_probed() {
-        let begun = GoroutineLocks::begin(Scope::Process(std::process::id())).unwrap();
+        let begun =
+            GoroutineLocks::begin(Scope::Process(std::process::id())).expect("this process");
         assert!(begun.is_none());
         assert!(GoroutineLocks::begin(Scope::Process(0)).is_err());
     }

@@ -24,8 +24,8 @@ pub(super) const CHECKS: &[Check] = &[
         lost: "nothing; it takes a change of the program",
         why: "Only one thread has a lock; the others sleep until it is free, and each sleep and wake-up costs \
               some microseconds. More threads only wait longer.",
-        fix: "`velodrome profile --pid PID --locks` shows where, for goroutines, too. Hold the lock for a shorter time, or give each \
-              thread its own part of the data; for Python, several processes.",
+        fix: "`velodrome profile --pid PID --locks` shows where, for goroutines, too. Hold the lock for a shorter \
+              time, or give each thread its own part of the data; for Python, several processes.",
         source: "futex(2)",
         judge: locks,
     },
