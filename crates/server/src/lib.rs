@@ -35,6 +35,7 @@ mod password_helper;
 mod profile_helper;
 pub mod profile_order;
 mod program_keys;
+mod question;
 pub mod record_json;
 pub mod sandbox;
 pub mod serve;

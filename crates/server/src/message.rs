@@ -28,7 +28,7 @@ use crate::disk_order::{DiskAnswer, DiskOrders, DiskReport};
 use crate::events::{Trouble, Vitals};
 use crate::handshakes::HandshakeFailures;
 use crate::link_report::LinkReport;
-use crate::live::{LiveAnswer, ViewRequest};
+use crate::live::LiveAnswer;
 use crate::maintenance::{MaintenanceSource, Switch};
 use crate::profile_order::{Profiled, ToProfiler};
 use crate::site_data::SiteData;
@@ -36,6 +36,8 @@ use crate::site_tls::SiteTls;
 use crate::span_stats::SpanStats;
 use crate::store_writer_stats::StoreWriterStats;
 use crate::upstream_report::{UpstreamOrder, UpstreamReport};
+
+pub use crate::question::{Inquiry, Question};
 
 pub use local::{OrderedBy, StoreOrders, Stored, ToStoreWriter};
 
@@ -117,7 +119,7 @@ pub enum ToScheduler {
     /// Whether the site is maintained, as one source says.
     Maintenance(MaintenanceSource, Switch),
     /// Send your counters.
-    AskReport(Inquiry),
+    AskReport(Question),
     /// From the control scheduler: how are you?
     AskVitals,
     /// From the control scheduler: let a server of an upstream have requests, or no more.
@@ -150,21 +152,6 @@ pub enum TraceOrder {
     Begin(runtime::trace::TraceCommand),
     /// End the one with this number.
     Stop(u64),
-}
-
-/// The queries of the control scheduler.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Inquiry {
-    /// Their counters.
-    Counters,
-    /// Their counters, and the addresses of the native code of pages.
-    NativeCode,
-    /// Their counters, and a list.
-    Live(Arc<ViewRequest>),
-    /// The thing of this id, whole.
-    Info(Arc<str>),
-    /// End the thing of this id.
-    End(Arc<str>),
 }
 
 /// Messages to a file helper.
@@ -340,6 +327,8 @@ metric::counted! {
     /// The counts of a scheduler.
     #[derive(Clone, Debug, Default)]
     pub struct SchedulerReport {
+        /// The number of the question that it answers.
+        pub question: u64 = Elsewhere("to the control scheduler alone"),
         /// The runtime's numbers.
         pub runtime: Stats = Elsewhere("rows of its own"),
         /// The time of the scheduler.

@@ -57,6 +57,11 @@ pub(crate) fn is_forged(request: &Request<'_>, allowed: &[String]) -> bool {
     !is_safe(request.method()) && matches!(origin_of(request, allowed), Origin::Strange)
 }
 
+/// Whether the browser says that a request comes from a page of another site.
+pub(crate) fn is_of_another_site(request: &Request<'_>) -> bool {
+    site_of(request) == Site::Other
+}
+
 /// Tells the browser that a page of that origin may read the answer (Fetch, section 3.3).
 pub(crate) fn write_origin(origin: &Origin<'_>, reply: &mut Reply<'_>) {
     if let Origin::Allowed(origin) = origin {

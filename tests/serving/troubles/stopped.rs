@@ -10,7 +10,7 @@ use super::planted::{Again, Planted, thread_of};
 use super::{Trouble, are_named};
 use crate::server::channel::{connect, resp, say};
 use crate::server::patience::until;
-use crate::server::{Ending, Plan, Server, has};
+use crate::server::{Ending, Plan, Server, errors_of, has};
 
 /// Connections that are spread over the schedulers: that one of two gets none of them is not to be expected.
 const CONNECTIONS: usize = 16;
@@ -18,9 +18,14 @@ const CONNECTIONS: usize = 16;
 /// From now on these system calls of a thread, and of those that it starts, take three seconds. `None` if strace may
 /// not look at programs here.
 fn slow_calls(server: &Server, thread: &str, calls: &str) -> Option<Ending> {
+    slow_with(&["-f"], server, thread, calls)
+}
+
+/// The same with these flags of strace.
+fn slow_with(flags: &[&str], server: &Server, thread: &str, calls: &str) -> Option<Ending> {
     let thread = thread_of(server, thread);
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-o", "/dev/null", "-p", &thread, "-e", &format!("trace={calls}")]);
+    strace.args(flags).args(["-o", "/dev/null", "-p", &thread, "-e", &format!("trace={calls}")]);
     strace.args(["-e", &format!("inject={calls}:delay_enter=3000000")]);
     let strace = strace.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mut strace = Ending(strace);
@@ -85,6 +90,36 @@ fn a_scheduler_that_does_not_turn_is_named() {
     if can_slow(&server, "a_scheduler_that_does_not_turn_is_named") {
         are_named(&server, OF_A_SCHEDULER);
     }
+}
+
+/// The ids of the connections of scheduler 1.
+fn connections(server: &Server) -> Vec<String> {
+    let shown = super::top(server, "connections", "");
+    let rows = shown["list"]["rows"].as_array().unwrap();
+    let ids = rows.iter().map(|row| row["id"].as_str().unwrap().to_owned());
+    ids.filter(|id| id.starts_with("c-1-")).collect()
+}
+
+#[test]
+fn end_of_connection_on_silent_scheduler_is_told_to_come_and_comes() {
+    let test = "end_of_connection_on_silent_scheduler_is_told_to_come_and_comes";
+    let server = Plan::new().argument("--schedulers=2").file("a.txt", "a\n").start();
+    if !can_slow(&server, test) {
+        return;
+    }
+    let mut clients: Vec<_> = (0..CONNECTIONS).map(|_| server.client()).collect();
+    clients.iter_mut().for_each(|client| assert_eq!(client.get("/a.txt").unwrap().status, 200));
+    let ids = connections(&server);
+    // The other threads go on.
+    let waits = "epoll_wait,epoll_pwait,epoll_pwait2";
+    let strace = slow_with(&[], &server, "velodrome-1", waits);
+    let told = |id: &String| {
+        let told = errors_of(&server.ctl(&["kill", id]));
+        told.contains("scheduler 1 has not answered").then(|| id.clone())
+    };
+    let late = ids.iter().find_map(told).expect("it takes seconds for each turn");
+    drop(strace);
+    until("it to be ended", || (!connections(&server).contains(&late)).then_some(()));
 }
 
 const OF_A_DISK: &[Trouble] = &[Trouble {

@@ -65,7 +65,8 @@ impl Profiling {
         let number = self.number;
         let ask = ToProfiler::Ask(Box::new(ProfileAsk { number, wish, code }));
         if self.waiting.len() >= PROFILES_ASKED || mail.send_part(profiler, ask).is_err() {
-            reply.empty(Status::SERVICE_UNAVAILABLE);
+            let busy = "other profiles are asked for: ask again in some seconds";
+            problem::say_with(Status::SERVICE_UNAVAILABLE, busy, reply);
             return Answer::Done;
         }
         self.waiting.push(Waiting { process, number, answer: None });

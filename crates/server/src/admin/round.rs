@@ -6,7 +6,7 @@ use super::ControlPeers;
 use super::numbers::{Number, of_disks, of_store_writer};
 use crate::disk_order::DiskReport;
 use crate::message::{
-    Inquiry, LogReport, Mailbox, SchedulerReport, ToCacheDisk, ToLogWriter, ToScheduler,
+    Inquiry, LogReport, Mailbox, Question, SchedulerReport, ToCacheDisk, ToLogWriter, ToScheduler,
 };
 use crate::store_writer_stats::StoreWriterStats;
 
@@ -26,6 +26,8 @@ pub(super) struct Round {
     /// The last numbers of the store's writer, which sends them unasked.
     store: Option<StoreWriterStats>,
     question: Option<Inquiry>,
+    /// The number of that question: answers to earlier ones come from schedulers that were stuck.
+    number: u64,
     asked_ms: Option<u64>,
     closed_ms: Option<u64>,
     expects_log: bool,
@@ -76,7 +78,7 @@ impl Round {
 
     /// Forgets the answers: what they say is not so any more.
     pub(super) fn forget(&mut self) {
-        *self = Self { store: self.store, ..Self::default() };
+        *self = Self { store: self.store, number: self.number, ..Self::default() };
     }
 
     /// Whether a query is in progress.
@@ -87,11 +89,12 @@ impl Round {
     /// Starts a query of these.
     pub(super) fn ask(
         &mut self,
-        question: Inquiry,
+        inquiry: Inquiry,
         peers: &ControlPeers,
         now_ms: u64,
         mail: &mut Mailbox,
     ) {
+        let question = Question { number: self.number + 1, inquiry };
         for endpoint in peers.endpoints() {
             // A scheduler with a full mailbox is stuck; it is reported as not answering.
             let _not_answering = mail.send_part(endpoint, ToScheduler::AskReport(question.clone()));
@@ -107,7 +110,8 @@ impl Round {
             log: None,
             disk: None,
             store: self.store,
-            question: Some(question),
+            question: Some(question.inquiry),
+            number: question.number,
             asked_ms: Some(now_ms),
             closed_ms: None,
             expects_log: peers.log.is_some(),
@@ -115,9 +119,10 @@ impl Round {
         };
     }
 
-    /// A scheduler answered.
+    /// A scheduler answered this question, or an earlier one.
     pub(super) fn add(&mut self, from: Endpoint, report: SchedulerReport) {
-        if let Some(place) = self.reports.get_mut(usize::from(from.0)) {
+        let place = self.reports.get_mut(usize::from(from.0));
+        if let Some(place) = place.filter(|_| report.question == self.number) {
             *place = Some(report);
         }
     }
@@ -150,5 +155,37 @@ impl Round {
             return true;
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use runtime::mailbox::{EndpointRole, Waking, mesh};
+
+    use super::*;
+
+    #[test]
+    fn late_answer_to_an_earlier_question_is_not_one_to_this_question() {
+        let peers = ControlPeers {
+            schedulers: 1,
+            log: None,
+            cache_disk: None,
+            store: None,
+            profiler: Endpoint(1),
+            keeps_profile: false,
+        };
+        let seats = mesh(&[EndpointRole::Scheduler; 2], Waking::Driven).expect("two have room");
+        let mut mail = seats.into_iter().next_back().expect("there are two").mailbox;
+        let mut round = Round::default();
+        round.ask(Inquiry::Counters, &peers, 0, &mut mail);
+        assert!(round.close_if_due(PATIENCE_MS), "it was asked in vain");
+        round.forget();
+        round.ask(Inquiry::Info("c-0-1".into()), &peers, PATIENCE_MS, &mut mail);
+        let answer = |question| SchedulerReport { question, ..SchedulerReport::default() };
+        round.add(Endpoint(0), answer(1));
+        assert!(!round.close_if_due(PATIENCE_MS), "its answer is still to come");
+        round.add(Endpoint(0), answer(2));
+        assert!(round.close_if_due(PATIENCE_MS));
+        assert_eq!(round.answered().count(), 1);
     }
 }

@@ -11,14 +11,14 @@ use runtime::slots::ProcessId;
 
 use super::{Connections, Process};
 use crate::live::{Choice, Id, LiveAnswer, LongestRun, ViewRequest, info_of_row, latency};
-use crate::message::{Inquiry, SchedulerReport, ServiceContext, ToControl};
+use crate::message::{Inquiry, Question, SchedulerReport, ServiceContext, ToControl};
 
 /// A walk over the processes.
 pub(super) struct Walk {
     /// The endpoint that gets the answer.
     from: Endpoint,
     here: Endpoint,
-    inquiry: Inquiry,
+    question: Question,
     of: Of,
     choice: Choice,
     /// The slot with which it goes on.
@@ -35,42 +35,46 @@ enum Of {
 }
 
 impl Connections {
-    /// Answers an inquiry, now or after a walk.
-    pub(super) fn answer_inquiry(
+    /// Answers a question, now or after a walk.
+    pub(super) fn answer_question(
         &mut self,
         from: Endpoint,
-        inquiry: Inquiry,
+        question: Question,
         context: &mut ServiceContext<'_>,
     ) {
-        if let Inquiry::Live(wish) = &inquiry
-            && wish.list == Some(List::Connections)
-        {
-            let (here, choice) = (context.mail.endpoint(), Choice::new(wish, "cpu_us"));
-            self.walk =
-                Some(Walk { from, here, inquiry, of: Of::All, choice, next: Some(0), now_ms: 0 });
-            return;
-        }
-        let shown = match &inquiry {
+        // Nobody waits for the answers to earlier ones any more; what was to be ended, is.
+        self.walks.retain(|walk| matches!(walk.question.inquiry, Inquiry::End(_)));
+        let here = context.mail.endpoint();
+        let walk = |question, of, choice, next| {
+            let next = Some(next);
+            Walk { from, here, question, of, choice, next, now_ms: 0 }
+        };
+        let shown = match &question.inquiry {
+            Inquiry::Live(wish) if wish.list == Some(List::Connections) => {
+                let choice = Choice::new(wish, "cpu_us");
+                self.walks.push_back(walk(question, Of::All, choice, 0));
+                return;
+            }
             Inquiry::Live(wish) => {
-                let (here, now_ms) = (context.mail.endpoint(), context.now.monotonic_ms());
+                let now_ms = context.now.monotonic_ms();
                 self.http.application_mut().list_shown(wish, here, now_ms)
             }
             Inquiry::Info(id) | Inquiry::End(id) => match Id::parse(id) {
-                Some(id) if id.scheduler() != context.mail.endpoint() => LiveAnswer::default(),
+                Some(id) if id.scheduler() != here => LiveAnswer::default(),
                 Some(Id::Connection(_, process)) => {
                     let wish = ViewRequest { most: 1, ..ViewRequest::default() };
                     let choice = Choice::new(&wish, "");
-                    let (here, next) = (context.mail.endpoint(), Some(process.index()));
-                    let of = Of::One(process);
-                    self.walk = Some(Walk { from, here, inquiry, of, choice, next, now_ms: 0 });
+                    self.walks.push_back(walk(question, Of::One(process), choice, process.index()));
                     return;
                 }
-                Some(Id::Run(here, name)) => self.look_at_run(&inquiry, here, name, context),
+                Some(Id::Run(here, name)) => {
+                    self.look_at_run(&question.inquiry, here, name, context)
+                }
                 None => LiveAnswer::default(),
             },
             Inquiry::Counters | Inquiry::NativeCode => LiveAnswer::default(),
         };
-        self.send_report(from, &inquiry, shown, context);
+        self.send_report(from, &question, shown, context);
     }
 
     /// The facts of a suspended page, and its end if that is wanted.
@@ -89,9 +93,9 @@ impl Connections {
         LiveAnswer { info, ..LiveAnswer::default() }
     }
 
-    /// At the end of a turn: a walk goes on.
+    /// At the end of a turn: the first walk goes on.
     pub(super) fn go_on_walking(&mut self, context: &mut ServiceContext<'_>) {
-        let Some(walk) = &mut self.walk else { return };
+        let Some(walk) = self.walks.front_mut() else { return };
         walk.now_ms = context.now.monotonic_ms();
         if let Some(from) = walk.next.take() {
             context.command(SchedulerCommand::Walk { from });
@@ -100,7 +104,7 @@ impl Connections {
 
     /// A process of the walk.
     pub(super) fn look_at(&mut self, seen: &Seen<'_, Process>) {
-        if let Some(walk) = &mut self.walk
+        if let Some(walk) = self.walks.front_mut()
             && (walk.of == Of::All || walk.of == Of::One(seen.id))
         {
             let number = number_of(walk.choice.sort(), walk.now_ms, seen);
@@ -112,26 +116,29 @@ impl Connections {
 
     /// So many slots were seen as a turn may.
     pub(super) fn after_walking(&mut self, next: Option<usize>, context: &mut ServiceContext<'_>) {
-        let Some(mut walk) = self.walk.take() else { return };
+        let Some(mut walk) = self.walks.pop_front() else { return };
         if next.is_some() && walk.of == Of::All {
             walk.next = next;
-            self.walk = Some(walk);
+            self.walks.push_front(walk);
             context.wake_after_ms(0);
             return;
+        }
+        if !self.walks.is_empty() {
+            context.wake_after_ms(0);
         }
         let (rows, left_out) = walk.choice.finish();
         let shown = match walk.of {
             Of::All => LiveAnswer { rows, left_out, ..LiveAnswer::default() },
             Of::One(process) => {
                 let info = rows.first().map(|row| info_of_row("connection", row));
-                if info.is_some() && matches!(walk.inquiry, Inquiry::End(_)) {
+                if info.is_some() && matches!(walk.question.inquiry, Inquiry::End(_)) {
                     context.command(SchedulerCommand::Close(process));
                     context.wake_after_ms(0);
                 }
                 LiveAnswer { info, ..LiveAnswer::default() }
             }
         };
-        self.send_report(walk.from, &walk.inquiry, shown, context);
+        self.send_report(walk.from, &walk.question, shown, context);
     }
 
     /// The times of requests and of commands of Redis clients.
@@ -150,32 +157,33 @@ impl Connections {
     fn send_report(
         &mut self,
         to: Endpoint,
-        inquiry: &Inquiry,
+        question: &Question,
         mut shown: LiveAnswer,
         context: &mut ServiceContext<'_>,
     ) {
-        if matches!(inquiry, Inquiry::Counters | Inquiry::Live(_)) {
+        if matches!(question.inquiry, Inquiry::Counters | Inquiry::Live(_)) {
             shown.times = self.times();
         }
-        if matches!(inquiry, Inquiry::Live(_)) {
+        if matches!(question.inquiry, Inquiry::Live(_)) {
             let (ticks, kind) = context.take_longest_run();
             let us = ticks / sys::clock::ticks_per_microsecond();
             shown.longest_run = kind.map(|kind| LongestRun { us, kind });
         }
-        let report = self.report(inquiry, shown, context);
+        let report = self.report(question, shown, context);
         // The next query finds room again.
         let _asks_again = context.mail.send_part(to, ToControl::Report(report));
     }
 
     fn report(
         &self,
-        inquiry: &Inquiry,
+        question: &Question,
         shown: LiveAnswer,
         context: &mut ServiceContext<'_>,
     ) -> Box<SchedulerReport> {
         let accounts = context.accounts();
         let site = self.http.application();
         Box::new(SchedulerReport {
+            question: question.number,
             runtime: context.stats.clone(),
             accounts,
             shown,
@@ -194,7 +202,7 @@ impl Connections {
             handshake_failures: self.handshakes.failures().clone(),
             processes: context.processes,
             generation: site.generation(),
-            native_code: match inquiry {
+            native_code: match question.inquiry {
                 Inquiry::NativeCode => site.native_code(),
                 _ => Vec::new(),
             },

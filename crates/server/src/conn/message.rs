@@ -60,7 +60,7 @@ impl Connections {
                 site.drain_caches();
                 context.command(SchedulerCommand::Drain { deadline_ms, idle_grace_ms });
             }
-            ToScheduler::AskReport(inquiry) => self.answer_inquiry(from, inquiry, context),
+            ToScheduler::AskReport(question) => self.answer_question(from, question, context),
             ToScheduler::AskVitals => self.send_vitals(from, context),
             ToScheduler::Uploaded(report) => site.on_uploaded(*report, context),
             ToScheduler::Letter(letter) => site.on_letter(from, *letter, context),

@@ -21,6 +21,7 @@ mod tunnel;
 mod vitals;
 
 use std::any::Any;
+use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -77,8 +78,8 @@ pub struct Connections {
     /// The certificates of listeners.
     tls: Arc<SiteTls>,
     handshakes: Handshakes,
-    /// The walk over its processes that is under way.
-    walk: Option<Walk>,
+    /// The walks over its processes, of which the first is under way.
+    walks: VecDeque<Walk>,
     /// Its bounds.
     bounds: SchedulerBounds,
     /// The link to the cluster, if there is one.
@@ -108,7 +109,7 @@ impl Connections {
                 .collect(),
             tls: Arc::clone(&data.tls),
             handshakes: Handshakes::of(data.config.limits.handshakes_per_address),
-            walk: None,
+            walks: VecDeque::new(),
             bounds: SchedulerBounds::default(),
             cluster: None,
             share: None,

@@ -11,6 +11,7 @@ use super::ViewRequest;
 pub(crate) struct Choice {
     sort: String,
     filter: String,
+    only: Option<String>,
     most: usize,
     rows: Vec<TableRow>,
     /// The least number of the rows chosen so far, once there are enough of them: others need more than this.
@@ -25,6 +26,7 @@ impl Choice {
         Self {
             sort: sort.to_owned(),
             filter: wish.filter.to_lowercase(),
+            only: wish.only.clone(),
             most: wish.most,
             rows: Vec::new(),
             floor: None,
@@ -48,6 +50,9 @@ impl Choice {
     }
 
     pub(crate) fn offer(&mut self, row: TableRow) {
+        if self.only.as_ref().is_some_and(|only| row.id != *only) {
+            return;
+        }
         if !self.filter.is_empty() && !has_text(&row, &self.filter) {
             return;
         }

@@ -24,6 +24,8 @@ pub struct ViewRequest {
     pub sort: String,
     /// Only rows with this text.
     pub filter: String,
+    /// Only the row of this id.
+    pub only: Option<String>,
     /// The number of rows.
     pub most: usize,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use runtime::limits::DRAIN_DOORS_NS;
 use runtime::service::{CloseReason, Service};
-use server::message::{Inquiry, Message, ToControl, ToScheduler};
+use server::message::{Inquiry, Message, Question, ToControl, ToScheduler};
 use sys::pollset::Speaks;
 use world::{ClientState, Faults, Random};
 
@@ -245,7 +245,8 @@ fn a_reload_changes_what_is_answered_on_open_connections() {
     stage.tell_all(|| ToScheduler::Reload(Arc::clone(&second)).into());
     assert!(stage.run_until(&mut clients, |_, clients| clients[0].is_over()));
     assert_eq!(clients[0].ending(), Some(Ending::Satisfied));
-    stage.tell(0, ToScheduler::AskReport(Inquiry::Counters).into());
+    stage
+        .tell(0, ToScheduler::AskReport(Question { number: 1, inquiry: Inquiry::Counters }).into());
     let mut reports = Vec::new();
     stage.run_until(&mut [], |stage, _| {
         reports.extend(stage.mail_to_control());

@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use ::live::{List, ServerSnapshot};
 use http::{Answer, Reply, Request};
+use runtime::mailbox::Endpoint;
 use runtime::service::SchedulerCommand;
 use wire::http::status::Status;
 
 use super::Admin;
 use crate::admin::dashboard::Turn;
 use crate::admin::{live, problem, profiling, status};
-use crate::limits::LIVE_ROWS_MAX;
-use crate::live::{ViewRequest, info_of_row};
+use crate::live::{Id, ViewRequest, info_of_row};
 use crate::message::{AnswerContext, Inquiry, ServiceContext};
+use crate::origin::is_of_another_site;
 use crate::profile_order::{NoProfile, ProfileWish};
 
 impl Admin {
@@ -50,6 +51,11 @@ impl Admin {
         let now_ms = context.now.monotonic_ms();
         let Some(turn) = self.streams.turn(context.id, now_ms) else {
             let Some(wish) = wish_of(request, reply) else { return Answer::Done };
+            if is_of_another_site(request) {
+                // It could not read the stream, but take the place of a dashboard.
+                reply.empty(Status::FORBIDDEN);
+                return Answer::Done;
+            }
             if !self.streams.open(context.id, wish) {
                 reply.empty(Status::SERVICE_UNAVAILABLE);
                 return Answer::Done;
@@ -96,23 +102,16 @@ impl Admin {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_>,
     ) -> Answer {
-        // Its name is in the id, so that a long list need not be sent.
-        let name = id.split_once('-').map_or("", |(_, name)| name);
-        let filter = if list == List::Channels { name } else { "" };
-        let wish = ViewRequest {
-            list: Some(list),
-            sort: String::new(),
-            filter: filter.to_owned(),
-            most: LIVE_ROWS_MAX,
-        };
-        let wish = Arc::new(wish);
+        let only = Some(id.to_owned());
+        let wish =
+            Arc::new(ViewRequest { list: Some(list), only, most: 1, ..ViewRequest::default() });
         if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
             return Answer::Wait;
         }
         let list = live::list(&self.facts, &self.round, &wish, context.now.unix_ms());
-        match list.rows.iter().find(|row| row.id == id) {
+        match list.rows.first() {
             Some(row) => reply.json(&info_of_row(kind, row)),
-            None => reply.empty(Status::NOT_FOUND),
+            None => self.is_not_seen(None, reply),
         }
         Answer::Done
     }
@@ -126,6 +125,11 @@ impl Admin {
     ) -> Answer {
         // A body that is not UTF-8 is the id of nothing.
         let id = str::from_utf8(request.body).unwrap_or_default().trim();
+        if let Some((_, kind)) = List::of_id(id) {
+            let text = format!("a {kind} cannot be ended; a connection or a process of a page can");
+            problem::say_with(Status::CONFLICT, &text, reply);
+            return Answer::Done;
+        }
         self.one(Inquiry::End(id.into()), reply, context)
     }
 
@@ -140,11 +144,32 @@ impl Admin {
             return Answer::Wait;
         }
         let mut infos = self.round.answered().map(|report| &report.shown.info);
-        match infos.find_map(Option::as_ref) {
-            Some(info) => reply.json(info),
-            None => reply.empty(Status::NOT_FOUND),
+        match (infos.find_map(Option::as_ref), &inquiry) {
+            (Some(info), _) => reply.json(info),
+            (None, Inquiry::Info(id) | Inquiry::End(id)) => {
+                self.is_not_seen(Id::parse(id).map(Id::scheduler), reply);
+            }
+            (None, _) => reply.empty(Status::NOT_FOUND),
         }
         Answer::Done
+    }
+
+    /// Says that there is no such thing, or that it may be on a scheduler that has not answered: on this one if only it
+    /// could have it.
+    fn is_not_seen(&self, scheduler: Option<Endpoint>, reply: &mut Reply<'_>) {
+        let asked = self.round.schedulers().iter().enumerate();
+        let silent = asked.filter(|(_, report)| report.is_none()).map(|(number, _)| number);
+        let could_have = |number: &usize| scheduler.is_none_or(|it| usize::from(it.0) == *number);
+        let silent: Vec<String> = silent.filter(could_have).map(|it| it.to_string()).collect();
+        if silent.is_empty() {
+            reply.empty(Status::NOT_FOUND);
+            return;
+        }
+        let text = format!(
+            "scheduler {} has not answered for a second; what it is to end, it ends when it turns again",
+            silent.join(", ")
+        );
+        problem::say_with(Status::SERVICE_UNAVAILABLE, &text, reply);
     }
 
     /// A profile of the server.

@@ -18,7 +18,7 @@ const ask = async (path, options = {}) => {
   const answer = await fetch(`../${path}`, { ...options, headers: heads(), cache: "no-store", credentials: "omit" });
   if (answer.status === 404) throw new Error("the server does not know it: it may have ended");
   if (answer.status === 401) throw new Error("the key is not known to the server");
-  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  if (!answer.ok) throw new Error((await answer.text()) || `the server answered ${answer.status}`);
   return answer;
 };
 
@@ -79,7 +79,7 @@ class Follower {
     this.failures = 0;
     this.hasNews = true;
     this.onState("live", "live");
-    this.onSnapshot(JSON.parse(data));
+    this.onSnapshot(told(data));
   }
 
   watch(abort) {
