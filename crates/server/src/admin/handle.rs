@@ -334,6 +334,7 @@ impl Application for Admin {
             ToControl::PagesLoaded(report) => admin.pages = report,
             ToControl::Certificates(tls) => {
                 admin.gate.on_shown(Arc::clone(&tls));
+                admin.events.look_at_certificates();
                 admin.certificates.on_shown(tls);
             }
             ToControl::Orders(orders) => admin.certificates.on_orders(orders),
@@ -377,6 +378,7 @@ impl Application for Admin {
         self.streams.on_gone(process);
         self.tracing.on_gone(process);
         self.setting.retain(|waiting| *waiting != process);
+        self.reloading.retain(|(waiting, _)| *waiting != process);
         self.promotion.on_gone(process);
         self.profiling.on_gone(process);
     }

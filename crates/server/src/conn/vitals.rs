@@ -12,7 +12,7 @@ use crate::message::{ServiceContext, ToControl};
 impl Connections {
     pub(super) fn send_vitals(&mut self, to: Endpoint, context: &mut ServiceContext<'_>) {
         let vitals = Box::new(self.vitals(context));
-        // It is told as silent, and asked again with the next question.
+        // It is told as silent, and asked again later.
         let _silent = context.mail.send_part(to, ToControl::Vitals(vitals));
     }
 

@@ -112,7 +112,7 @@ kinds! {
     PageProcesses "page_processes" Warning Here
         "A page could not spawn a process and was told `full`: its request has too many, all together hold \
          too much memory, or too many are ready to run."
-        "`velodrome top --list processes` shows which there are, and what each holds. Let them end sooner, \
+        "`velodrome top --once --list processes` shows which there are, and what each holds. Let them end sooner, \
          or raise `process_memory` in `[pages]`."
     PageBroken "page_broken" Error Elsewhere
         "A page or module does not compile: the version before is served, or nothing."
@@ -123,7 +123,7 @@ kinds! {
          back."
     ServerErrors "server_errors" Warning Here
         "Many answers within a second had a status of 5xx."
-        "`velodrome top --list routes --sort 5xx` counts them by route. Failures of pages have lines in the \
+        "`velodrome top --once --list routes --sort 5xx` counts them by route. Failures of pages have lines in the \
          log."
     LongTurn "long_turn" Warning Quiet
         "A turn of a scheduler took 50 ms or longer: all its clients waited."
@@ -213,7 +213,7 @@ kinds! {
         "As for `server_down`."
     UpstreamQueue "upstream_queue" Warning Here
         "Requests wait for a place at an upstream, because all its servers have as many as they may have."
-        "Raise `max_connections` of its servers, add servers, or find why they are slow."
+        "Raise `connections` in `[[upstream]]`, add servers, or find why they are slow."
     ClusterAway "cluster_away" Warning Here
         "A scheduler has lost its connection to NATS: channels without a history reach clients of this server \
          only, and messages to those with one wait."

@@ -45,6 +45,10 @@ pub const EVENTS_LOOK_MS: u64 = 1_000;
 /// How long a scheduler may take to answer that question (500 ms). Beyond: that is an event.
 pub const EVENTS_PATIENCE_MS: u64 = 500;
 
+/// How long after its question a scheduler that has not answered is asked again (1 minute). Less: a scheduler that is
+/// stuck for hours has a full mailbox.
+pub const EVENTS_ASK_AGAIN_MS: u64 = 60_000;
+
 /// Events of one kind about one thing are at least this far apart (10 s).
 ///
 /// Consequence: those between are counted, and the next one says how many there were.

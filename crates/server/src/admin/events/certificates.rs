@@ -6,22 +6,19 @@ use crate::events::{Kind, Trouble};
 use crate::limits::{EVENTS_CERTIFICATE_DAYS, EVENTS_CERTIFICATES_MS};
 use crate::site_tls::{CertificateSource, SiteTls};
 
-/// When certificates were looked at.
+/// When certificates are looked at next.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
-    /// The next time, and the names that were shown the last time.
     next_ms: u64,
-    shown: usize,
 }
 
 impl Ends {
-    /// Those that end soon, if it is time to look or there are others.
+    /// Those that end soon, if it is time to look.
     pub(super) fn look(&mut self, tls: &SiteTls, now_ms: u64, unix_seconds: u64) -> Vec<Trouble> {
-        let shown = tls.shown().len();
-        if now_ms < self.next_ms && shown == self.shown {
+        if now_ms < self.next_ms {
             return Vec::new();
         }
-        (self.next_ms, self.shown) = (now_ms + EVENTS_CERTIFICATES_MS, shown);
+        self.next_ms = now_ms + EVENTS_CERTIFICATES_MS;
         let now = i64::try_from(unix_seconds).unwrap_or(i64::MAX);
         // One that is made at the start is for trying things out.
         let real = tls.shown().iter().filter(|shown| *shown.origin() != CertificateSource::Start);
@@ -33,7 +30,9 @@ impl Ends {
 fn of_days(names: &str, days: i64) -> Option<Trouble> {
     let text = match days {
         ..0 => format!("the certificate for {names} has ended"),
-        0..=EVENTS_CERTIFICATE_DAYS => {
+        0 => format!("the certificate for {names} ends within a day"),
+        1 => format!("the certificate for {names} ends in a day"),
+        2..=EVENTS_CERTIFICATE_DAYS => {
             format!("the certificate for {names} ends in {days} days")
         }
         _ => return None,
@@ -50,7 +49,8 @@ mod tests {
         let text = |days| of_days("a.example", days).map(|trouble| trouble.text);
         assert_eq!(text(8), None);
         assert_eq!(text(7).unwrap(), "the certificate for a.example ends in 7 days");
-        assert_eq!(text(0).unwrap(), "the certificate for a.example ends in 0 days");
+        assert_eq!(text(1).unwrap(), "the certificate for a.example ends in a day");
+        assert_eq!(text(0).unwrap(), "the certificate for a.example ends within a day");
         assert_eq!(text(-1).unwrap(), "the certificate for a.example has ended");
     }
 }

@@ -66,12 +66,13 @@ fn of_turns(now: &Vitals) -> Vec<Trouble> {
     let mut found = Vec::new();
     let remarkable = now.remarkable;
     if remarkable.long_turns > 0 {
-        let text = format!(
-            "{} turns were long, the longest {} ms, most of it for a process of the kind `{}`",
-            remarkable.long_turns,
-            remarkable.longest_ns / 1_000_000,
-            now.longest_kind,
-        );
+        let longest_ms = remarkable.longest_ns / 1_000_000;
+        let which = match remarkable.long_turns {
+            1 => format!("a turn took {longest_ms} ms"),
+            turns => format!("{turns} turns were long, the longest {longest_ms} ms"),
+        };
+        let kind = now.longest_kind;
+        let text = format!("{which}, most of it for a process of the kind `{kind}`");
         found.push(Trouble::new(Kind::LongTurn, "", text));
     }
     if remarkable.late_ns >= LATE_NS {

@@ -89,6 +89,11 @@ impl Events {
         context.wake_after_ms(in_ms);
     }
 
+    /// Listeners show other certificates: they are looked at now.
+    pub(super) fn look_at_certificates(&mut self) {
+        self.ends = Ends::default();
+    }
+
     /// The event for which the minute of this one was cut out of the continuous profile.
     pub(super) fn minute_of(&self, number: u64) -> Option<u64> {
         self.ring.minute_of(number)

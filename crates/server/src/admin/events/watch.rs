@@ -1,13 +1,14 @@
 //! The question to all schedulers once a second, and who has not answered it.
 //!
-//! Owns the last answer of each scheduler. One that has not answered is not asked again until it does.
+//! Owns the last answer of each scheduler. One that does not answer is asked again only after a while, so that
+//! questions do not fill its mailbox.
 
 use runtime::mailbox::Endpoint;
 
 use super::judge::judge;
 use crate::admin::ControlPeers;
 use crate::events::{Kind, Trouble, Vitals};
-use crate::limits::{EVENTS_LOOK_MS, EVENTS_PATIENCE_MS};
+use crate::limits::{EVENTS_ASK_AGAIN_MS, EVENTS_LOOK_MS, EVENTS_PATIENCE_MS};
 use crate::message::{Mailbox, ToLogWriter, ToScheduler};
 
 /// The last report of a scheduler, and how it answers.
@@ -16,6 +17,8 @@ struct Known {
     last: Option<Box<Vitals>>,
     /// When it was asked, if it has not answered.
     asked_ms: Option<u64>,
+    /// When it is asked again although it has not answered: its mailbox or ours may have been full.
+    again_ms: u64,
     is_told: bool,
 }
 
@@ -48,11 +51,12 @@ impl Watch {
         let mut found = Vec::new();
         let mut next_ms = self.next_ms;
         for (number, known) in self.schedulers.iter_mut().enumerate() {
-            if is_due && known.asked_ms.is_none() {
-                known.asked_ms = Some(now_ms);
+            if is_due && (known.asked_ms.is_none() || now_ms >= known.again_ms) {
+                known.asked_ms.get_or_insert(now_ms);
                 let endpoint = Endpoint(u16::try_from(number).unwrap_or(u16::MAX));
-                // One without room for the question does not answer it.
-                let _silent = mail.send_part(endpoint, ToScheduler::AskVitals);
+                // One without room for the question is asked with the next look.
+                let is_asked = mail.send_part(endpoint, ToScheduler::AskVitals).is_ok();
+                known.again_ms = if is_asked { now_ms + EVENTS_ASK_AGAIN_MS } else { now_ms };
             }
             let Some(asked_ms) = known.asked_ms.filter(|_| !known.is_told) else { continue };
             let late_ms = asked_ms + EVENTS_PATIENCE_MS;
@@ -75,5 +79,58 @@ impl Watch {
         let before = known.last.replace(vitals);
         let now = known.last.as_deref().expect("it was just put there");
         judge(number, before.as_deref(), now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use runtime::limits::MAILBOX_MESSAGES;
+    use runtime::mailbox::{EndpointRole, Waking, mesh};
+
+    use super::*;
+    use crate::message::Message;
+
+    /// The mailboxes of a scheduler and of the control scheduler.
+    fn two() -> [Mailbox; 2] {
+        let seats = mesh(&[EndpointRole::Scheduler; 2], Waking::Driven).expect("two have room");
+        let boxes: Vec<Mailbox> = seats.into_iter().map(|seat| seat.mailbox).collect();
+        boxes.try_into().unwrap_or_else(|_| panic!("there are two"))
+    }
+
+    fn watch() -> Watch {
+        Watch { schedulers: vec![Known::default()], log: None, next_ms: 0 }
+    }
+
+    fn is_asked(scheduler: &mut Mailbox) -> bool {
+        let asks = |(_, message)| matches!(message, Message::Scheduler(ToScheduler::AskVitals));
+        std::iter::from_fn(|| scheduler.take()).any(asks)
+    }
+
+    #[test]
+    fn question_that_found_no_room_is_asked_again() {
+        let [mut scheduler, mut control] = two();
+        let mut watch = watch();
+        for _ in 0..MAILBOX_MESSAGES {
+            control.send(Endpoint(0), ToScheduler::GiveMemoryBack.into()).expect("there is room");
+        }
+        watch.look(0, &mut control);
+        assert!(!is_asked(&mut scheduler));
+        let (found, _) = watch.look(EVENTS_LOOK_MS, &mut control);
+        assert_eq!((found.len(), is_asked(&mut scheduler)), (1, true));
+    }
+
+    #[test]
+    fn scheduler_whose_answer_was_lost_is_asked_again_after_a_while() {
+        let [mut scheduler, mut control] = two();
+        let mut watch = watch();
+        watch.look(0, &mut control);
+        assert!(is_asked(&mut scheduler));
+        watch.look(EVENTS_LOOK_MS, &mut control);
+        assert!(!is_asked(&mut scheduler));
+        watch.look(EVENTS_ASK_AGAIN_MS, &mut control);
+        assert!(is_asked(&mut scheduler));
+        watch.take(Endpoint(0), Box::default());
+        watch.look(EVENTS_ASK_AGAIN_MS + EVENTS_LOOK_MS, &mut control);
+        assert!(is_asked(&mut scheduler));
     }
 }
