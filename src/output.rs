@@ -3,7 +3,9 @@
 //! Owns that a reader that closes early (`| head`) is not an error.
 
 use std::fmt;
+use std::fs::{OpenOptions, remove_file};
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::Path;
 
 use clap::Args;
 
@@ -81,6 +83,20 @@ pub(crate) fn print_report(
     let mut text = String::new();
     write(&mut text).expect("text can be appended to text");
     print_line(text.trim_end())
+}
+
+/// Writes a file. Nothing is left of one that does not fit on its disk.
+pub(crate) fn write_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+    let failed = |error| Failure::Failed(format!("{}: {error}", path.display()));
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    let mut file = options.open(path).map_err(failed)?;
+    file.write_all(content.as_ref()).map_err(|error| {
+        if file.metadata().is_ok_and(|about| about.is_file()) {
+            let _stays = remove_file(path);
+        }
+        failed(error)
+    })
 }
 
 /// Prints a line on standard error; an error is ignored, because there is nowhere to report it.

@@ -9,9 +9,10 @@ use ::profile::{
     hints, table, to_firefox, write_pprof,
 };
 use clap::Args;
+use observe::harmless_lines;
 
 use crate::Failure;
-use crate::output::print;
+use crate::output::{print, write_file};
 
 /// The form of the output.
 #[derive(Clone, Debug, Args)]
@@ -90,7 +91,7 @@ impl Told {
 /// Writes the files of a profile, and prints its table.
 pub(crate) fn write(told: &Told, outputs: &Outputs, hertz: u64) -> Result<(), Failure> {
     write_files(told, outputs, hertz)?;
-    print(&text(told, outputs.rows))
+    print(&harmless_lines(&text(told, outputs.rows)))
 }
 
 /// Writes its flame graph.
@@ -154,9 +155,4 @@ fn write_files(told: &Told, asked: &Outputs, hertz: u64) -> Result<(), Failure> 
         write_file(file, bytes)?;
     }
     Ok(())
-}
-
-fn write_file(file: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
-    std::fs::write(file, content)
-        .map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))
 }

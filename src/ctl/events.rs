@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use live::{Info, OperatorEvent};
+use observe::{harmless_json, harmless_lines};
 use serde_json::Value;
 
 use super::way::Way;
@@ -67,7 +68,7 @@ pub(super) fn kill(way: &Way, wanted: &One) -> Result<(), Failure> {
     let answer =
         way.ask_with("POST", "/kill", &wanted.id).map_err(|failure| none(failure, wanted))?;
     if wanted.format.form() == OutputForm::Text {
-        output::print_line(&format!("ended {}", visible(&wanted.id)))?;
+        output::print_line(&format!("ended {}", harmless_lines(&wanted.id)))?;
     }
     print_info(&answer, wanted)
 }
@@ -96,17 +97,12 @@ fn print_info(answer: &str, wanted: &One) -> Result<(), Failure> {
         text.push_str(&format!("{title}\n"));
         lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
     }
-    output::print(&visible(&text))
-}
-
-/// A text in which nothing moves the cursor of a terminal.
-fn visible(text: &str) -> String {
-    text.replace(|letter: char| letter.is_control() && letter != '\n', " ")
+    output::print(&harmless_lines(&text))
 }
 
 fn json_of(event: &OperatorEvent) -> Result<String, Failure> {
     let line = serde_json::to_string(event);
-    line.map(|line| line + "\n").map_err(Failure::failed)
+    line.map(|line| harmless_json(&line) + "\n").map_err(Failure::failed)
 }
 
 fn text_of(event: &OperatorEvent) -> String {
@@ -118,5 +114,5 @@ fn text_of(event: &OperatorEvent) -> String {
     if *profiled {
         out += &format!("    velodrome ctl profile --event {number}: the minute around it\n");
     }
-    visible(&out)
+    harmless_lines(&out)
 }

@@ -11,6 +11,7 @@ pub(crate) mod way;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
+use observe::{harmless_json, harmless_lines};
 use pages::Selection;
 pub(crate) use perf_map::native_code;
 use serde_json::Value;
@@ -230,10 +231,9 @@ fn dump(way: &Way, output: Option<&Path>) -> Result<(), Failure> {
         })
     };
     let document = server::dump::collect("ctl dump", ask);
-    let text = format!("{document:#}\n");
+    let text = harmless_json(&format!("{document:#}\n"));
     let Some(path) = output else { return output::print(&text) };
-    let failed = |error| Failure::Failed(format!("{}: {error}", path.display()));
-    std::fs::write(path, text).map_err(failed)?;
+    output::write_file(path, text)?;
     output::print_line(&format!("{}", path.display()))
 }
 
@@ -285,13 +285,12 @@ fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Failure> {
 
 fn print(answer: &str, format: FormFlag) -> Result<(), Failure> {
     let value = parse(answer)?;
-    let mut text = String::new();
     if format.form() == OutputForm::Json {
-        text = format!("{value}\n");
-    } else {
-        write_value(&mut text, &value, 0);
+        return output::print(&harmless_json(&format!("{value}\n")));
     }
-    output::print(&text)
+    let mut text = String::new();
+    write_value(&mut text, &value, 0);
+    output::print(&harmless_lines(&text))
 }
 
 /// The counters of each scheduler, and the table of pages.
@@ -312,7 +311,7 @@ fn stats(answer: &str, flags: &Stats) -> Result<(), Failure> {
         write_value(&mut text, &value, 0);
     }
     text.push_str(&table);
-    output::print(&text)
+    output::print(&harmless_lines(&text))
 }
 
 /// JSON as indented `key  value` lines; short values on one line.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use observe::harmless_lines;
 use server::serve::{control_directory, control_sockets};
 use tls::{Authorities, Connector, TrustedServers};
 use wire::http::url::{Authority, Origin, Scheme, UrlHost};
@@ -105,9 +106,11 @@ impl Way {
         match head.split(' ').nth(1).unwrap_or("none") {
             status if status.starts_with('2') => Ok(body.to_owned()),
             // It says which word is wrong.
-            "400" if !body.is_empty() => Err(Failure::WrongUse(body.to_owned())),
-            // It says what stands against it.
-            "409" if !body.is_empty() => Err(Failure::Failed(body.trim_end().to_owned())),
+            "400" if !body.is_empty() => Err(Failure::WrongUse(harmless_lines(body))),
+            // It says what stands against it, or who does not answer.
+            "409" | "503" if !body.is_empty() => {
+                Err(Failure::Failed(harmless_lines(body.trim_end())))
+            }
             status => Err(self.refused(status, path)),
         }
     }
@@ -144,8 +147,16 @@ impl Way {
                 }
                 Ok(())
             }
-            "400" => Err(Failure::WrongUse(next()?.unwrap_or_default()).into()),
-            "409" => Err(Failure::Failed(next()?.unwrap_or_default()).into()),
+            // It says what is wrong, or what stands against it.
+            status @ ("400" | "409" | "503") => {
+                let why = harmless_lines(&next()?.unwrap_or_default());
+                Err(match status {
+                    _ if why.is_empty() => self.refused(status, path),
+                    "400" => Failure::WrongUse(why),
+                    _ => Failure::Failed(why),
+                }
+                .into())
+            }
             status => Err(self.refused(status, path).into()),
         }
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::server::channel::{self, websocket};
 use crate::server::client::{Client, End, text};
 use crate::server::patience::until;
-use crate::server::{Plan, Server, printed_by};
+use crate::server::{Plan, Server, errors_of, printed_by};
 
 fn ask(server: &Server, method: &str, path: &str, body: &str) -> (u16, String) {
     let mut client = Client::connect_unix(&server.plan.socket()).unwrap();
@@ -189,6 +189,33 @@ fn channels_are_listed_with_their_subscribers_and_messages() {
         (row["values"]["subscribers"] == 2).then_some(row)
     });
     assert_eq!((&news["values"]["published"], &news["values"]["kept"]), (&3.into(), &3.into()));
+}
+
+#[test]
+fn a_channel_is_found_by_its_whole_name_among_those_that_contain_it() {
+    let plan = Plan::new().argument("--schedulers=1").argument("--listen-resp=127.0.0.1:0");
+    let server = plan.config("[[channel]]\npattern = \"*\"\n").start();
+    let mut subscriber = channel::connect(channel::resp(&server));
+    let others = (0..server::limits::LIVE_ROWS_MAX).map(|number| format!("a{number}news "));
+    let others = format!("SUBSCRIBE {}\r\n", others.collect::<String>().trim_end());
+    channel::say(&mut subscriber, others.as_bytes(), b":1000\r\n");
+    channel::say(&mut subscriber, b"SUBSCRIBE news\r\n", b":1001\r\n");
+    let (status, info) = ask(&server, "GET", "/info?id=n-news", "");
+    assert!(status == 200 && info.contains("\"n-news\""), "{status} {info}");
+}
+
+#[test]
+fn names_of_others_do_not_control_the_terminal_of_ctl() {
+    let plan = Plan::new().argument("--schedulers=1").argument("--listen-resp=127.0.0.1:0");
+    let server = plan.config("[[channel]]\npattern = \"*\"\n").start();
+    let mut subscriber = channel::connect(channel::resp(&server));
+    channel::say(&mut subscriber, "SUBSCRIBE a\u{202e}b\r\n".as_bytes(), b":1\r\n");
+    let info = printed_by(&server.ctl(&["info", "n-a\u{202e}b"]));
+    assert!(info.contains(r"a\u{202e}b") && !info.contains('\u{202e}'), "{info}");
+    let dump = printed_by(&server.ctl(&["dump"]));
+    assert!(dump.contains(r"a\u202eb") && !dump.contains('\u{202e}'), "{dump}");
+    let told = errors_of(&server.ctl(&["kill", "n-a\u{202e}b"]));
+    assert!(told.contains("a channel cannot be ended"), "{told}");
 }
 
 #[test]

@@ -37,8 +37,20 @@ pub(crate) fn harmless(text: &str) -> String {
     shown
 }
 
+/// Lines of text with harmful characters as `\u{…}`.
+pub fn harmless_lines(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match is_harmless(character) || character == '\n' {
+            true => shown.push(character),
+            false => shown.extend(character.escape_unicode()),
+        }
+    }
+    shown
+}
+
 /// JSON with harmful characters as escapes, which mean the same. Outside of strings JSON has none.
-pub(crate) fn harmless_json(json: &str) -> String {
+pub fn harmless_json(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for character in json.chars() {
         if is_harmless(character) || character == '\n' {
@@ -118,6 +130,7 @@ mod tests {
         assert_eq!(harmless("a\u{9b}31m"), r"a\u{9b}31m");
         assert_eq!(harmless("gpj\u{202e}exe"), r"gpj\u{202e}exe");
         assert_eq!(harmless("\u{2066}\u{200b}"), r"\u{2066}\u{200b}");
+        assert_eq!(harmless_lines("a\tb\n\u{9b}c\n"), "a\\u{9}b\n\\u{9b}c\n");
         let long = harmless(&"a".repeat(TEXT_CHARACTERS + 10));
         assert_eq!(long.chars().count(), TEXT_CHARACTERS + 1);
         assert!(long.ends_with('…'));

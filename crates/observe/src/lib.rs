@@ -35,6 +35,7 @@ pub use ask::{Ask, AskError, ControlRequest, SnapshotRequest, read_snapshot};
 pub use deed::Deed;
 pub use draw::{draw, plain};
 pub use figures::{Figures, TakenSnapshot};
+pub use harmless::{harmless_json, harmless_lines};
 pub use keys::PressedKey;
 pub use live::List;
 pub use once::{json, text};

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use live::{TraceEnded, TraceLine, TraceStep};
+use observe::{harmless_json, harmless_lines};
 
 use super::way::Way;
 use crate::Failure;
@@ -122,7 +123,11 @@ pub(super) fn run(way: &Way, flags: &Trace) -> Result<(), Failure> {
     let (mut steps, mut kept_out, mut end) = (Vec::new(), 0_u64, None);
     way.follow(&path, patience, &mut |line| {
         match read(line)? {
-            TraceLine::Begun(begun) => output::print_line(&listing::heading(&begun))?,
+            TraceLine::Begun(begun) => {
+                // What cannot be written is better not waited for.
+                output::write_file(file, "")?;
+                output::print_line(&harmless_lines(&listing::heading(&begun)))?;
+            }
             TraceLine::Step(_) if steps.len() >= STEPS_IN_FILE => kept_out += 1,
             TraceLine::Step(step) => steps.push(step),
             TraceLine::Ended(ended) => end = Some(ended),
@@ -148,7 +153,10 @@ fn print(
     way.follow(path, patience, &mut |line| {
         let read = read(line)?;
         has_ended |= matches!(read, TraceLine::Ended(_));
-        let text = if flags.json { line.to_owned() } else { listing.line(&read) };
+        let text = match flags.json {
+            true => harmless_json(line),
+            false => harmless_lines(&listing.line(&read)),
+        };
         writeln!(out, "{text}")?;
         // Whoever reads this wants to see a step when it happens.
         out.flush()?;
@@ -171,8 +179,7 @@ fn write(file: &Path, form: Form, steps: &[TraceStep], ended: &TraceEnded) -> Re
         Form::Diagram => diagram::page(steps, ended),
         Form::Perfetto => perfetto::file(steps, ended),
     };
-    std::fs::write(file, text)
-        .map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))
+    output::write_file(file, text)
 }
 
 /// The steps by the thing that makes them, in the order of their first steps; those of one in the order of time.
