@@ -76,8 +76,14 @@ pub fn set_form(form: LineForm) {
     FORM.store(form as u8, Ordering::Relaxed);
 }
 
-/// Writes one line, with its level. A line below the minimum level is not even formatted.
+/// Writes one line, with its level. A line below the minimum level is not even formatted. Names of files and texts of
+/// others in it cannot begin a line or control a terminal: their control characters are escaped.
 pub fn write(level: Level, line: fmt::Arguments<'_>) {
+    write_with(level, line, "");
+}
+
+/// Writes one line, and behind it lines as they are, such as a back-trace.
+pub fn write_with(level: Level, line: fmt::Arguments<'_>, more: &str) {
     if !is_written(level) {
         return;
     }
@@ -85,13 +91,29 @@ pub fn write(level: Level, line: fmt::Arguments<'_>) {
     let form = FORM.load(Ordering::Relaxed);
     outlet::write(if form == LineForm::Json as u8 {
         let mut message = String::new();
-        escape(&mut message, &line.to_string());
+        escape(&mut message, &format!("{line}{more}"));
         format!("{{\"time\":\"{}\",\"level\":\"{level}\",\"message\":\"{message}\"}}\n", now())
     } else if form == LineForm::Timed as u8 {
-        format!("velodrome: {} {level}: {line}\n", now())
+        format!("velodrome: {} {level}: {}{more}\n", now(), one_line(line))
     } else {
-        format!("velodrome: {level}: {line}\n")
+        format!("velodrome: {level}: {}{more}\n", one_line(line))
     });
+}
+
+/// A text with its control characters as `\u{…}`.
+fn one_line(text: fmt::Arguments<'_>) -> String {
+    let text = text.to_string();
+    if !text.contains(char::is_control) {
+        return text;
+    }
+    let mut line = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter.is_control() {
+            true => line.extend(letter.escape_unicode()),
+            false => line.push(letter),
+        }
+    }
+    line
 }
 
 fn now() -> Timestamp {
@@ -113,6 +135,12 @@ fn escape(out: &mut String, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_of_others_stays_in_its_line() {
+        let name = "a\nvelodrome: error: b\u{1b}[31m\u{e4}";
+        assert_eq!(one_line(format_args!("{name}")), "a\\u{a}velodrome: error: b\\u{1b}[31m\u{e4}");
+    }
 
     #[test]
     fn a_message_is_one_json_string_whatever_it_says() {

@@ -23,6 +23,7 @@ pub fn report_with_backtrace() {
         let thread = std::thread::current();
         let name = thread.name().unwrap_or("unnamed");
         let backtrace = Backtrace::force_capture();
-        diagnostic::write(Level::Error, format_args!("{name}: {report}\n{backtrace}"));
+        let more = format!("{report}\n{backtrace}");
+        diagnostic::write_with(Level::Error, format_args!("{name}: "), &more);
     }));
 }
