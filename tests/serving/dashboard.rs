@@ -363,6 +363,10 @@ fn a_stream_has_one_snapshot_after_the_other_also_over_the_socket() {
         before = next;
     }
     let mut client = Client::connect_unix(&server.plan.socket()).unwrap();
+    let strange =
+        "GET /_velodrome/events HTTP/1.1\r\nHost: a\r\nSec-Fetch-Site: cross-site\r\n\r\n";
+    client.send(strange).unwrap();
+    assert_eq!(client.response(RequestKind::of_method(Some("GET"))).unwrap().status, 403);
     let wrong = client.get("/_velodrome/events?list=dogs").unwrap();
     assert_eq!(wrong.status, 400);
     assert!(text(&wrong).contains("dogs"), "{}", text(&wrong));

@@ -26,7 +26,7 @@ class Details {
     if (!id || this.isAsking || getSelection()?.toString()) return;
     this.isAsking = true;
     try {
-      const info = await (await ask(`info?id=${encodeURIComponent(id)}`)).json();
+      const info = told(await (await ask(`info?id=${encodeURIComponent(id)}`)).text());
       if (id === this.id) this.show(info);
     } catch (error) {
       if (id === this.id) this.note(error.message);
@@ -45,7 +45,7 @@ class Details {
     const texts = info.texts.flatMap(([title, lines]) => [make("h3", {}, title), make("pre", {}, lines.join("\n"))]);
     const focused = this.dialog.querySelector("button:focus")?.className;
     this.dialog.replaceChildren(
-      make("h2", { id: "details-title" }, `${info.kind} ${info.id}`), make("dl", {}, ...facts), ...texts, this.actions());
+      make("h2", { id: "details-title" }, `${info.kind} ${plain(info.id)}`), make("dl", {}, ...facts), ...texts, this.actions());
     if (focused !== undefined) [...this.dialog.querySelectorAll("button")].find((each) => each.className === focused)?.focus();
   }
 
@@ -73,14 +73,14 @@ const confirmEnd = ({ id, name, list }) => {
   go.addEventListener("click", async () => {
     dialog.close();
     try {
-      const ended = await (await ask("kill", { method: "POST", body: id })).json();
-      tell(`ended: ${ended.kind} ${name}`);
+      const ended = told(await (await ask("kill", { method: "POST", body: id })).text());
+      tell(`ended: ${ended.kind} ${plain(name)}`);
     } catch (error) {
       tell(`not ended: ${error.message}`);
     }
   });
   dialog.replaceChildren(
-    make("h2", { id: "confirm-title" }, `End ${what}?`), make("p", {}, name === id ? id : `${name} (${id})`),
+    make("h2", { id: "confirm-title" }, `End ${what}?`), make("p", {}, plain(name === id ? id : `${name} (${id})`)),
     make("div", { className: "actions" }, go, cancel));
   dialog.showModal();
   cancel.focus();

@@ -70,7 +70,7 @@ class Flames {
       const answer = await fetch(`../profile?${wish}`, {
         method: "POST", headers: heads(), cache: "no-store", credentials: "omit", signal: abort.signal });
       if (!answer.ok) throw new Error((await answer.text()) || `the server answered ${answer.status}`);
-      const { title, remarks, folded } = await answer.json();
+      const { title, remarks, folded } = told(await answer.text());
       this.root = flamesOf(folded);
       this.say([title, `${inCount(this.root.count)} samples`, ...remarks].join(" · "));
       this.zoom(this.root);

@@ -177,7 +177,7 @@ class List {
     }
     this.table.columns.forEach((column, place) => {
       const cell = line.children[place];
-      const text = inUnit(row.values[column.key], column) || (place === 0 ? row.id : "");
+      const text = inUnit(row.values[column.key], column) || (place === 0 ? plain(row.id) : "");
       const inner = place === 0 ? cell.firstChild : cell;
       if (inner.textContent === text) return;
       inner.textContent = text;

@@ -68,7 +68,7 @@ class Trace {
       if (done) return;
       const lines = (text + value).split("\n");
       text = lines.pop();
-      for (const line of lines) if (line) this.take(JSON.parse(line));
+      for (const line of lines) if (line) this.take(told(line));
       this.show();
     }
   }

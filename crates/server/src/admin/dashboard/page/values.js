@@ -1,5 +1,12 @@
 // Values as people read them, and elements made of text: nothing that the server says is ever read as HTML.
 
+/** Characters that nobody sees, or that turn others round: their numbers are shown, as in `velodrome top`. */
+const HIDDEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const plain = (text) => text.replace(HIDDEN, (one) => `\\u{${one.codePointAt(0).toString(16)}}`);
+
+/** What the server says: ids stay as they are, because they are sent back. */
+const told = (json) => JSON.parse(json, (key, value) => (typeof value === "string" && key !== "id" ? plain(value) : value));
+
 const byId = (id) => document.getElementById(id);
 
 /** An element with properties, and texts or elements inside it. */
