@@ -186,8 +186,12 @@ fn files_made_for_a_user_belong_to_that_user() {
     until("the error", || server.printed_errors().contains("cannot be reopened").then_some(()));
     assert_eq!(text(&server.get("/a.txt?two")), "a\n");
     until("the line", || server.directory().text("old.log").contains("?two").then_some(()));
-    server.signal("TERM");
+    // A dump has a place where the user may write, and what the user may ask.
+    let dump = server.plan.socket().with_extension("dumps").join("dump.json");
+    server.signal("QUIT");
     assert!(server.wait().success(), "{}", server.printed_errors());
+    let dump: serde_json::Value = serde_json::from_slice(&std::fs::read(dump).unwrap()).unwrap();
+    assert_eq!(dump["status"]["state"], "serving", "{}", dump["status"]);
 }
 
 #[test]

@@ -46,21 +46,27 @@ pub fn collect(reason: &str, mut ask: impl FnMut(&str) -> io::Result<String>) ->
     Value::Object(document)
 }
 
-/// Writes the document to a file next to the control socket, or if that cannot be, among temporary files. Returns its
+/// The directory of dumps of a server that may not make files next to its control socket.
+pub(crate) fn directory_of(socket: &Path) -> PathBuf {
+    socket.with_extension("dumps")
+}
+
+/// Writes the document to a file next to the control socket, or if that cannot be, in [`directory_of`] it. Returns its
 /// path.
 ///
 /// # Errors
-/// If neither file can be written.
+/// If neither file can be written: why the first one cannot.
 pub(crate) fn write(reason: &str, socket: &Path) -> io::Result<PathBuf> {
     let text = collect(reason, |path| ask(socket, path)).to_string();
     let beside = socket.with_extension("dump.json");
-    let name = format!("velodrome-{}.dump.json", std::process::id());
-    let other = std::env::temp_dir().join(name);
-    let written = put(&beside, &text).map(|()| beside);
-    written.or_else(|_| put(&other, &text).map(|()| other))
+    let within = directory_of(socket).join("dump.json");
+    match put(&beside, &text) {
+        Ok(()) => Ok(beside),
+        Err(error) => put(&within, &text).map(|()| within).map_err(|_| error),
+    }
 }
 
-/// A new file takes the place of an older one, so that nobody reads half of it or is led elsewhere by a link.
+/// Writes a new file, which takes the place of an older one: nobody reads half of it, or is led elsewhere by a link.
 fn put(path: &Path, text: &str) -> io::Result<()> {
     let new = path.with_extension("new");
     let removed = std::fs::remove_file(&new);
@@ -71,8 +77,11 @@ fn put(path: &Path, text: &str) -> io::Result<()> {
     let mut file =
         // Not on a scheduler: the main thread.
         std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-    file.write_all(text.as_bytes())?;
-    std::fs::rename(&new, path)
+    let written = file.write_all(text.as_bytes()).and_then(|()| std::fs::rename(&new, path));
+    written.inspect_err(|_| {
+        // On a full disk it would be in the way of others.
+        let _stays = std::fs::remove_file(&new);
+    })
 }
 
 fn ask(socket: &Path, path: &str) -> io::Result<String> {
@@ -92,6 +101,22 @@ fn ask(socket: &Path, path: &str) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dump_is_written_into_its_directory_if_it_cannot_be_beside_the_socket() {
+        let name = format!("velodrome-dump-{}", std::process::id());
+        let socket = std::env::temp_dir().join(name).join("control.sock");
+        std::fs::create_dir_all(directory_of(&socket)).expect("a directory for the test");
+        // Whatever is in its place there cannot be removed.
+        std::fs::create_dir_all(socket.with_extension("dump.new")).expect("a directory");
+        let file = write("a test", &socket).expect("there is its directory");
+        assert_eq!(file, directory_of(&socket).join("dump.json"));
+        std::fs::remove_dir_all(directory_of(&socket)).expect("its directory");
+        let error = write("a test", &socket).expect_err("there is no place");
+        assert_eq!(error.kind(), io::ErrorKind::IsADirectory, "why the first place is none");
+        let all = socket.parent().expect("its directory");
+        std::fs::remove_dir_all(all).expect("the directory of the test");
+    }
 
     #[test]
     fn a_part_that_cannot_be_had_is_told_and_the_others_are_there() {

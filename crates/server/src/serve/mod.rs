@@ -96,6 +96,9 @@ pub fn serve(
     let inherited = listeners::inherited();
     let listeners = listeners::data(config, &inherited)?;
     let control_path = control_socket(config);
+    if let Some(control) = &control_path {
+        openings::make_for_dumps(control, user.as_ref());
+    }
     let continuous = continuous_profile::wanted(config);
     let sandbox =
         sandbox::enter(&openings::of(source, &data, log_target.as_ref(), control_path.as_deref()));

@@ -4,9 +4,10 @@
 //! Owns the rule that files made here belong to that user.
 
 use std::convert::Infallible;
+use std::fs::Permissions;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -24,6 +25,8 @@ use super::requirements::{as_user, log_target};
 use super::stored_state;
 use crate::access::paths_of;
 use crate::cache_disk;
+use crate::control_path::control_directory;
+use crate::dump;
 use crate::limits::{STORE_LEADER_WAIT_MS, STORE_OPEN_PATIENCE};
 use crate::load::ConfigSource;
 use crate::log_writer::LogTarget;
@@ -84,6 +87,25 @@ pub(super) fn give_sockets(config: &Config, control: Option<&Path>, user: &User)
             );
             diagnostic::write(Level::Warn, line);
         }
+    }
+}
+
+/// Makes a directory for the dumps of a server that becomes another user, which may not make files next to the socket
+/// of root, and lets it through to both.
+pub(super) fn make_for_dumps(control: &Path, user: Option<&User>) {
+    let Some(user) = others(user) else { return };
+    let directory = dump::directory_of(control);
+    let own = control_directory();
+    let opened = match control.parent() == Some(own.as_path()) {
+        // Its sockets are for their owners alone.
+        true => std::fs::set_permissions(&own, Permissions::from_mode(0o711)),
+        false => Ok(()),
+    };
+    if let Err(error) = opened.and_then(|()| make_for(user, &directory)) {
+        diagnostic::write(
+            Level::Warn,
+            format_args!("no dumps: `{}` cannot be made: {error}", directory.display()),
+        );
     }
 }
 
