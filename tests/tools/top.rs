@@ -49,6 +49,36 @@ fn one_interval_is_text_or_json() {
 }
 
 #[test]
+fn commands_that_events_advise_are_understood() {
+    let server = server();
+    let advised: Vec<&str> = include_str!("../../docs/events.md").split('`').collect();
+    let advised = advised.into_iter().filter(|text| text.starts_with("velodrome top --"));
+    for command in advised.collect::<Vec<_>>() {
+        let mut top = Command::new(PROGRAM);
+        top.args(command.split(' ').skip(1)).arg("--socket").arg(server.plan.socket());
+        let output = run(&mut top);
+        assert_eq!(output.status.code(), Some(0), "{command}: {}", errors_of(&output));
+    }
+}
+
+#[test]
+fn pages_have_their_rate_and_their_memory() {
+    let server = Plan::new().argument("--schedulers=1").file("p.page.txt", "<%= 1 %>").start();
+    let document = until("an interval with pages", || {
+        let output = std::thread::scope(|scope| {
+            let top = scope.spawn(|| once(&server, &["--json"]));
+            while !top.is_finished() {
+                server.get("/p.txt");
+            }
+            top.join().unwrap()
+        });
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (document["rates"]["pages"].as_f64().unwrap() > 0.0).then_some(document)
+    });
+    assert!(document["memory"]["pages"].as_u64().unwrap() > 1_000, "{document}");
+}
+
+#[test]
 fn wrong_use_and_no_server_have_their_own_status() {
     let server = server();
     let told = |output: &Output| (output.status.code(), errors_of(output));

@@ -10,7 +10,7 @@ use live::{List, LiveTable, SchedulerInfo, ServerInfo, ServerSnapshot};
 use super::facts::{Phase, StartFacts};
 use super::joined::{latencies, together};
 use super::lists;
-use super::numbers::{LABELLED, of_scheduler};
+use super::numbers::{self, LABELLED, Number, of_engines, of_page, of_scheduler};
 use super::round::Round;
 use crate::live::{Choice, ViewRequest};
 use crate::message::SchedulerReport;
@@ -54,10 +54,16 @@ fn scheduler(facts: &StartFacts, number: usize, report: &SchedulerReport) -> Sch
     let mut accounts_us = BTreeMap::from([("wait".to_owned(), us(report.accounts.wait_ns))]);
     let names = runtime::account::TimeAccount::NAMES.into_iter().zip(report.accounts.ns);
     accounts_us.extend(names.map(|(name, ns)| (name.to_owned(), us(ns))));
-    let mut numbers: BTreeMap<String, u64> = of_scheduler(report)
-        .into_iter()
-        .map(|number| (number.metric.stats.to_owned(), number.value))
-        .collect();
+    let mut numbers = BTreeMap::new();
+    let mut add = |below: &str, told: Vec<Number>| {
+        let named = |Number { metric, value }| (format!("{below}{}", metric.stats), value);
+        numbers.extend(told.into_iter().map(named));
+    };
+    add("", of_scheduler(report));
+    if let Some(pages) = &report.pages {
+        add("pages.", of_page(&numbers::together(pages)));
+        add("pages.", of_engines(&pages.memory));
+    }
     for labelled in LABELLED.iter().filter(|labelled| labelled.metric.stats != "time.accounts_us") {
         for (name, value) in (labelled.read)(facts, report) {
             numbers.insert(format!("{}.{name}", labelled.metric.stats), value);
