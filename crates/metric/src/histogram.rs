@@ -17,15 +17,20 @@ const DOUBLINGS: u32 = 32;
 const BUCKETS: usize = ((DOUBLINGS + 1) << SUB_BITS) as usize;
 
 /// Times in buckets.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Histogram(Box<Counted>);
+
 #[derive(Clone, PartialEq, Eq)]
-pub struct Histogram {
-    counts: Box<[u64; BUCKETS]>,
+struct Counted {
+    counts: [u64; BUCKETS],
+    /// A bit for each bucket with a count: whoever reads passes over the others.
+    filled: [u64; BUCKETS.div_ceil(64)],
     sum: u64,
 }
 
-impl Default for Histogram {
+impl Default for Counted {
     fn default() -> Self {
-        Self { counts: Box::new([0; BUCKETS]), sum: 0 }
+        Self { counts: [0; BUCKETS], filled: [0; BUCKETS.div_ceil(64)], sum: 0 }
     }
 }
 
@@ -39,22 +44,34 @@ impl Histogram {
     /// Counts a time.
     #[inline]
     pub fn count(&mut self, time: u64) {
-        let count = &mut self.counts[bucket_of(time)];
+        let bucket = bucket_of(time);
+        let counted = &mut *self.0;
+        let count = &mut counted.counts[bucket];
+        if *count == 0 {
+            counted.filled[bucket / 64] |= 1 << (bucket % 64);
+        }
         *count = count.wrapping_add(1);
-        self.sum = self.sum.wrapping_add(time);
+        counted.sum = counted.sum.wrapping_add(time);
     }
 
     /// The buckets that are not empty, in order: the longest time that belongs into each, and the number of times in
     /// it.
     pub fn filled(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        filled.map(|(bucket, count)| (longest_of(bucket), *count))
+        let words = self.0.filled.iter().enumerate();
+        let buckets = words.flat_map(|(place, word)| ones(*word).map(move |one| place * 64 + one));
+        buckets.map(|bucket| (longest_of(bucket), self.0.counts[bucket]))
     }
 
     /// The sum of all times.
     pub fn sum(&self) -> u64 {
-        self.sum
+        self.0.sum
     }
+}
+
+/// The places of the bits that are set, from the lowest on.
+fn ones(word: u64) -> impl Iterator<Item = usize> {
+    let words = std::iter::successors(Some(word), |left| Some(left & left.wrapping_sub(1)));
+    words.take_while(|left| *left != 0).map(|left| left.trailing_zeros() as usize)
 }
 
 #[inline]
@@ -147,6 +164,11 @@ mod tests {
         assert_eq!(filled.iter().map(|(_, count)| count).sum::<u64>(), 4);
         assert_eq!((filled[0].1, filled[1].1), (1, 2));
         assert_eq!(times.sum(), 2_010_000);
+        let all: Vec<u64> = (0..40).map(|doubling| 1_u64 << doubling).collect();
+        all.iter().for_each(|time| times.count(*time));
+        let told: u64 = times.filled().map(|(_, count)| count).sum();
+        assert_eq!(told, 4 + all.len() as u64);
+        assert!(times.filled().map(|(longest, _)| longest).is_sorted());
         let mut many = Histograms::default();
         many.count(3, 7);
         assert!(many.of(2).is_none() && many.of(3).is_some() && many.of(4).is_none());
