@@ -33,13 +33,13 @@ impl Outbound {
     }
 
     /// The handshake of its transport failed.
-    pub fn on_handshake_failed(&mut self, client: &mut Client, why: Violation) {
+    pub fn on_handshake_failed(&mut self, client: &mut Client, why: Violation, now_ns: u64) {
         let Some(id) = self.exchange.take() else { return };
         match why {
             // As if no server had listened there: another address may lead to a server that works.
             Violation::Cut => {
                 client.break_promise(self);
-                client.connect_failed(id, ExchangeFailure::Tls(why));
+                client.connect_failed(id, ExchangeFailure::Tls(why), now_ns);
             }
             why => client.fail(id, ExchangeFailure::Tls(why)),
         }
