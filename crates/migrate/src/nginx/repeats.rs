@@ -1,7 +1,7 @@
 //! `proxy_next_upstream`: which failures of a server send a request to the next one.
 //!
-//! Owns the statuses and the number of servers. A request whose connection fails goes on in any case, as far as that does
-//! no harm.
+//! Owns the statuses and the number of servers. A request whose connection fails goes on in any case, as far as that
+//! does no harm.
 
 use crate::directive::Directive;
 
