@@ -66,7 +66,7 @@ impl EntryChecks {
             passwords: Passwords::new()?,
             password_helper: helpers.passwords,
             maintenance: Switches::default(),
-            tls: Arc::default(),
+            tls: Arc::clone(&data.tls),
         })
     }
 
