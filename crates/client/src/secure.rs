@@ -32,7 +32,8 @@ impl Outbound {
         client.begin_talking(self, context)
     }
 
-    /// The handshake of its transport failed. A server can still refuse it when this side has agreed, and begun streams.
+    /// The handshake of its transport failed. A server can still refuse it when this side has agreed, and has begun
+    /// streams.
     pub fn on_handshake_failed(&mut self, client: &mut Client, why: Violation, now_ns: u64) {
         if self.h2.is_some() {
             return self.on_transport_failed(client, why);
