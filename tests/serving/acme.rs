@@ -2,13 +2,15 @@
 //! built binary, and Pebble as the authority, which asks the server as Let's Encrypt does.
 
 use std::net::SocketAddr;
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::pebble::Pebble;
 use crate::server::certificates::Authority;
+use crate::server::mounted::Mounted;
 use crate::server::patience::until;
-use crate::server::{Plan, Server, configuration, errors_of};
+use crate::server::{Plan, Server, configuration, errors_of, run};
 
 pub(crate) const NAME: &str = "one.example.org";
 
@@ -62,6 +64,33 @@ fn a_name_gets_a_certificate_that_is_in_use_at_once_and_after_a_restart() {
         assert_eq!((&shown["origin"], &shown["names"][0]), (&"order".into(), &NAME.into()));
         assert!(!server.printed_errors().contains("ordering"), "{}", server.printed_errors());
     }
+}
+
+#[test]
+fn a_restart_with_a_read_only_state_shows_the_certificates_that_are_in_it() {
+    const TEST: &str = "a_restart_with_a_read_only_state_shows_the_certificates_that_are_in_it";
+    let plan = Plan::new().file("a.txt", "a\n");
+    let state = plan.directory.join("state");
+    std::fs::create_dir(&state).unwrap();
+    let Some(_disk) = Mounted::small(&state, "1m", TEST) else { return };
+    let Some(pebble) = Pebble::start(&plan.directory, TEST) else { return };
+    let mut server = server_of(&pebble, plan, &format!("[\"{NAME}\"]"), "http-01");
+    order(&server, NAME, is_issued);
+    // The server holds the file of the lock open for writing until it ends.
+    server.signal("TERM");
+    assert!(server.wait().success());
+    let mut remount = Command::new("mount");
+    assert!(run(remount.args(["-o", "remount,ro"]).arg(&state)).status.success());
+    let server = server.launch_again().stand();
+    let answer = pebble.client().get(secure(&pebble), NAME, "/a.txt").unwrap();
+    assert!(answer.ends_with("\r\n\r\na\n"), "{answer}");
+    let shown = order(&server, NAME, is_issued);
+    assert_eq!(shown["next_attempt"], Value::Null);
+    assert!(
+        server.printed_errors().contains("Read-only file system"),
+        "{}",
+        server.printed_errors()
+    );
 }
 
 #[test]

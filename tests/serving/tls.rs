@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::server::certificates::Authority;
 use crate::server::client::{Client, text};
 use crate::server::patience::{PATIENCE, until};
-use crate::server::{PROGRAM, Plan, Server, configuration, has, printed_by, run};
+use crate::server::{PROGRAM, Plan, Server, configuration, free_address, has, printed_by, run};
 
 pub(crate) const NAME: &str = "velodrome.example";
 
@@ -76,9 +76,23 @@ fn a_server_with_tls_self_signed_needs_no_certificate_file() {
 }
 
 #[test]
+fn a_client_of_the_older_version_is_served_though_it_names_no_other() {
+    const TEST: &str = "a_client_of_the_older_version_is_served_though_it_names_no_other";
+    if !has("curl", TEST) {
+        return;
+    }
+    let server = Plan::new().file("a.txt", "a\n").argument("--tls-self-signed").start();
+    let url = format!("https://{}/a.txt", addresses(&server, "https://")[0]);
+    let answer = run(Command::new("curl").args(["-sk", "--http1.0", &url]));
+    assert_eq!(printed_by(&answer), "a\n");
+}
+
+#[test]
 fn a_plain_request_is_redirected_to_https_or_refused_with_its_url() {
+    let port = free_address().port();
+    let secure = LISTENER.replace(":0", &format!(":{port}"));
     let config = format!(
-        "redirect_to_https = true\nhsts = \"1h\"\n[[listener]]\naddress = \"127.0.0.1:0\"\n{LISTENER}"
+        "redirect_to_https = true\nhsts = \"1h\"\n[[listener]]\naddress = \"127.0.0.1:0\"\n{secure}"
     );
     let (plan, authority) = site(&config);
     let server = plan.listen_as_configured(2).start();
@@ -97,8 +111,8 @@ fn a_plain_request_is_redirected_to_https_or_refused_with_its_url() {
     };
     let answer = ask(plain, "/tls?a=%20b");
     assert!(answer.starts_with("HTTP/1.1 308 "), "{answer}");
-    // The kernel chose the port, so the configuration, from which the redirect comes, has none.
-    assert!(answer.contains(&format!("\r\nLocation: https://{NAME}/tls?a=%20b\r\n")), "{answer}");
+    let location = format!("\r\nLocation: https://{NAME}:{port}/tls?a=%20b\r\n");
+    assert!(answer.contains(&location), "{answer}");
     assert!(!answer.contains("Strict-Transport-Security"), "{answer}");
     let challenge = ask(plain, "/.well-known/acme-challenge/x");
     assert!(challenge.starts_with("HTTP/1.1 404 "), "{challenge}");

@@ -12,7 +12,7 @@ use crate::names::CertificateNames;
 use crate::provider::provider;
 use crate::schedule::Life;
 use crate::sink::IssuedCertificate;
-use tls::{Certificate, MalformedCertificate};
+use tls::{Certificate, MalformedCertificate, PemDamage};
 
 /// A certificate in use, as the control thread keeps it.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct Kept {
 pub(crate) enum KeepingError {
     /// They are not PEM, or lack a certificate or a key.
     #[error("it is not PEM with a certificate and a key: {0}")]
-    Pem(String),
+    Pem(PemDamage),
     /// The chain is longer than [`CHAIN`].
     #[error("its chain has more than {CHAIN} certificates")]
     Chain,
@@ -53,13 +53,13 @@ impl Kept {
         pem: Vec<u8>,
         names: &CertificateNames,
     ) -> Result<(Self, IssuedCertificate), KeepingError> {
-        let wrong = |error: pem::Error| KeepingError::Pem(error.to_string());
+        let wrong = |error: pem::Error| KeepingError::Pem(PemDamage::of(&error));
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&pem)
             .take(CHAIN + 1)
             .collect::<Result<_, _>>()
             .map_err(wrong)?;
         let key = PrivateKeyDer::from_pem_slice(&pem).map_err(wrong)?;
-        let first = chain.first().ok_or_else(|| KeepingError::Pem("no certificate".to_owned()))?;
+        let first = chain.first().ok_or(KeepingError::Pem(PemDamage::NoSection))?;
         if chain.len() > CHAIN {
             return Err(KeepingError::Chain);
         }

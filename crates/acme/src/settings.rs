@@ -170,7 +170,7 @@ pub enum SettingsError {
     )]
     Addresses,
     /// The same names twice.
-    #[error("the names of {0} are there twice")]
+    #[error("{0} is there twice")]
     Twice(String),
     /// No issuer, or more than [`ISSUERS`].
     #[error("there have to be 1 to {ISSUERS} issuers")]
@@ -235,10 +235,10 @@ impl RenewalSettings {
         if let Some(issuer) = self.issuers.iter().find(is_insecure) {
             return Err(SettingsError::Directory(issuer.directory.clone()));
         }
-        let mut keys: Vec<_> = self.certificates.iter().map(CertificateNames::key).collect();
-        keys.sort_unstable();
-        if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(SettingsError::Twice(pair[0].to_owned()));
+        let mut all: Vec<&CertificateNames> = self.certificates.iter().collect();
+        all.sort_unstable_by_key(|names| names.key());
+        if let Some(pair) = all.windows(2).find(|pair| pair[0].key() == pair[1].key()) {
+            return Err(SettingsError::Twice(pair[0].to_string()));
         }
         let provable = |name: &Name| self.challenges.iter().any(|kind| kind.can_prove(name));
         let unprovable =

@@ -293,7 +293,7 @@ impl fmt::Display for AcmeEvent {
             Self::Ordering { names, issuer, reason } => {
                 let reason = match reason {
                     OrderReason::Missing => "there is none",
-                    OrderReason::Renewal => "a third of its life is left",
+                    OrderReason::Renewal => "it is to be renewed before its end",
                     OrderReason::Authority => "the authority asks for its renewal",
                 };
                 write!(out, "ordering a certificate for {names} from {issuer}: {reason}")

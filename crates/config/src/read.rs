@@ -176,8 +176,8 @@ fn read_top(
     config.headers = field::headers(top, problems);
     config.media_types = files::media_types(top, problems);
     lay_over(overrides, &mut config, problems);
-    config.hosts = host::read_all(top, &config.default_host, base, problems);
     config.default_host = host::read_default(top, config.default_host.files, base, problems);
+    config.hosts = host::read_all(top, &config.default_host, base, problems);
     named_modules::check(&mut config, problems);
     let offset = top.item("access").map(|item| item.key_offset);
     access::check(offset, &config, problems);

@@ -110,6 +110,10 @@ impl Facts {
         path.map_or("/", String::as_str)
     }
 
+    fn scheme(&self) -> &'static str {
+        if self.target.over.is_some() { "https" } else { "http" }
+    }
+
     /// The value of Host.
     pub(crate) fn host(&self) -> &str {
         &self.target.host
@@ -122,8 +126,8 @@ impl Facts {
         }
         let length = || self.content.as_ref().map(Vec::len);
         match name {
-            "scheme" if self.target.over.is_some() => Some("https".to_owned()),
-            "scheme" => Some("http".to_owned()),
+            "scheme" => Some(self.scheme().to_owned()),
+            "scheme-in-capitals" => Some(self.scheme().to_uppercase()),
             "host" => Some(self.target.host.clone()),
             "port" => Some(self.target.address.port().to_string()),
             "etag" => self.etag.clone(),

@@ -97,13 +97,13 @@ fn is_media_type(value: &[u8]) -> bool {
     token(parts.next()) && token(parts.next()) && parts.next().is_none()
 }
 
-/// A path, or an http URI of this very authority or host, which no browser takes to another host.
+/// A path, or a URI with http or https of this very authority or host, which no browser takes to another host.
 fn is_local_reference(value: &[u8], host: &str) -> bool {
     let Ok(text) = std::str::from_utf8(value) else { return false };
     if !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
         return false;
     }
-    let path = match text.strip_prefix("http://") {
+    let path = match text.strip_prefix("http://").or_else(|| text.strip_prefix("https://")) {
         None => text,
         Some(rest) => {
             let (authority, _) = rest.split_once('/').unwrap_or((rest, ""));

@@ -206,6 +206,13 @@ impl Extras {
         self.at(index)?.layer.as_deref_mut()
     }
 
+    /// Ends the transport of a process whose connection goes on without one.
+    pub(crate) fn remove_layer(&mut self, index: Option<ExtraIndex>) {
+        if let Some(extra) = index.and_then(|index| self.at(index)) {
+            extra.layer = None;
+        }
+    }
+
     /// Whether a process has a transport.
     pub(crate) fn is_layered(&self, index: Option<ExtraIndex>) -> bool {
         index

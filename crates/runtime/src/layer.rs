@@ -202,7 +202,7 @@ impl Layer {
     }
 
     /// Sends the transport's end of stream, once, together with what was kept for it. The connection may have failed:
-    /// then no peer reads it.
+    /// then no peer reads it. Before the handshake is over nothing is said; it stays under way until its process ends.
     pub(crate) fn say_end<P: Pollset>(
         &mut self,
         pollset: &mut P,
@@ -210,7 +210,7 @@ impl Layer {
         lent: &mut Lent,
     ) {
         lent.wire.clear();
-        if self.stage != Stage::Ended {
+        if !matches!(self.stage, Stage::Handshake | Stage::Ended) {
             self.stage = Stage::Ended;
             self.transport.end(&mut lent.wire);
         }

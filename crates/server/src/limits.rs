@@ -41,7 +41,15 @@ const KIB: u64 = 1024;
 /// Consequence: a new certificate is in use after twice this time at the latest, because it may still be written.
 pub const CERTIFICATE_LOOK: Duration = Duration::from_secs(10);
 
-/// Less time than this until the end of a certificate is told, besides a third of its life.
+/// The share of a certificate's life below which its end is told (a third).
+///
+/// Consequence: a warning in the log.
+pub const CERTIFICATE_LEFT: i64 = 3;
+
+/// The same of one that the server orders (an eighth): it is renewed when a third to a sixth is left.
+pub const ORDERED_CERTIFICATE_LEFT: i64 = 8;
+
+/// Less time than this until the end of a certificate is told as well.
 pub const CERTIFICATE_SOON: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Names in a certificate that is made at the start.
@@ -289,3 +297,7 @@ pub const PASSWORD_KNOWN_MS: u64 = 5 * 60 * 1000;
 
 /// 4,096 requests may wait because of a limit with `delay`, per scheduler; further ones are answered with 429.
 pub const LIMIT_DELAYED_MAX: usize = 4096;
+
+/// Milliseconds after which a scheduler with a full mailbox is told again what was used of limits. Until then it lets
+/// that much more through.
+pub const UNTOLD_AGAIN_MS: u64 = 1;

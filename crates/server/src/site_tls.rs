@@ -17,7 +17,7 @@ use tls::{
 };
 
 use crate::issued::Issued;
-use crate::limits::SELF_SIGNED_NAMES;
+use crate::limits::{CERTIFICATE_LEFT, ORDERED_CERTIFICATE_LEFT, SELF_SIGNED_NAMES};
 
 /// The encryption of all listeners. By default none encrypts.
 #[derive(Clone, Debug, Default)]
@@ -84,9 +84,18 @@ impl ShownCertificate {
         self.identity.certificate()
     }
 
-    /// The flaws of it, though it can be used.
-    pub fn flaws(&self) -> &[Flaw] {
-        self.identity.flaws()
+    /// The reasons for which clients refuse it at this time in seconds since 1970, though it can be used.
+    pub fn problems(&self, now: i64) -> Vec<String> {
+        let Certificate { not_before, not_after, .. } = self.certificate();
+        let time = if *not_after < now {
+            Some("it has expired: clients refuse it")
+        } else if *not_before > now {
+            Some("it is not valid yet: clients refuse it")
+        } else {
+            None
+        };
+        let flaws = self.identity.flaws().iter().map(Flaw::to_string);
+        flaws.chain(time.map(str::to_owned)).collect()
     }
 
     /// The host names and addresses that it is for.
@@ -97,6 +106,16 @@ impl ShownCertificate {
     /// Whole days until its end, at this time in seconds since 1970; negative behind it.
     pub fn days_left(&self, now: i64) -> i64 {
         tls::days_left(self.certificate().not_after, now)
+    }
+
+    /// Whether another one should have come by this time, in seconds since 1970.
+    pub fn is_late(&self, now: i64) -> bool {
+        let Certificate { not_before, not_after, .. } = self.certificate();
+        let share = match self.origin {
+            CertificateSource::Order => ORDERED_CERTIFICATE_LEFT,
+            CertificateSource::File(_) | CertificateSource::Start => CERTIFICATE_LEFT,
+        };
+        not_after.saturating_sub(now) < not_after.saturating_sub(*not_before) / share
     }
 }
 
@@ -299,14 +318,12 @@ impl SiteTls {
         self.offers.iter().all(Option::is_none)
     }
 
-    /// Problems of certificates that can be used: those that have expired, and chains that clients refuse.
+    /// Problems of certificates that can be used: times that are over or to come, and what else clients refuse.
     pub fn problems(&self) -> Vec<String> {
         let now = i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX);
         let of_one = |shown: &ShownCertificate| {
-            let expired = shown.certificate().not_after < now;
-            let expired = expired.then(|| "it has expired: clients refuse it".to_owned());
-            let flaws = shown.flaws().iter().map(ToString::to_string).chain(expired);
-            flaws.map(|flaw| format!("certificate of {}: {flaw}", shown.summary())).collect()
+            let problems = shown.problems(now).into_iter();
+            problems.map(|why| format!("certificate of {}: {why}", shown.summary())).collect()
         };
         self.shown.iter().flat_map::<Vec<_>, _>(of_one).collect()
     }
@@ -321,10 +338,10 @@ fn refused(listener: &ListenerSettings, why: Why) -> TlsError {
     TlsError { listener: listener.address.to_string(), why }
 }
 
-/// HTTP/1.1 as handshakes call it.
-const HTTP: &[&str] = &["http/1.1"];
+/// HTTP/1 as handshakes call it. A client that is told to use the older version names it alone (`curl --http1.0`).
+const HTTP: &[&str] = &["http/1.1", "http/1.0"];
 /// The same behind HTTP/2, which is better for a client that has the choice.
-const HTTP2: &[&str] = &["h2", "http/1.1"];
+const HTTP2: &[&str] = &["h2", "http/1.1", "http/1.0"];
 
 /// The names of the protocol of a listener in a handshake (RFC 7301).
 fn protocols_of(listener: &ListenerSettings) -> &'static [&'static str] {
@@ -409,6 +426,22 @@ mod tests {
             tls = changed;
         }
         assert_eq!(shown_names(&tls), [["one.example.org"], ["two.example.org"]]);
+    }
+
+    #[test]
+    fn a_certificate_is_late_at_a_third_of_its_life_and_an_ordered_one_at_an_eighth() {
+        let (_, identity) = issued_for(&["one.example.org"]);
+        let of = |origin| ShownCertificate { origin, identity: identity.clone() };
+        let (file, order) =
+            (of(CertificateSource::File(PathBuf::new())), of(CertificateSource::Order));
+        let &Certificate { not_before, not_after, .. } = identity.certificate();
+        for (share, expected) in [(2, (false, false)), (3, (true, false)), (8, (true, true))] {
+            let now = not_after - (not_after - not_before) / share + 1;
+            assert_eq!((file.is_late(now), order.is_late(now)), expected, "{share}");
+        }
+        assert_eq!(file.problems(not_before), [""; 0]);
+        assert_eq!(file.problems(not_before - 1), ["it is not valid yet: clients refuse it"]);
+        assert_eq!(file.problems(not_after + 1), ["it has expired: clients refuse it"]);
     }
 
     #[test]

@@ -35,6 +35,14 @@ pub enum Flaw {
         /// The missing issuer.
         issuer: String,
     },
+    /// The certificate of an issuer follows, but others stand before it (RFC 5246 section 7.4.2): some clients refuse
+    /// the connection.
+    ChainOrder {
+        /// The issuer.
+        issuer: String,
+    },
+    /// It is for no name: clients do not look at its subject (RFC 9525 section 2).
+    NoName,
 }
 
 impl fmt::Display for Flaw {
@@ -44,6 +52,14 @@ impl fmt::Display for Flaw {
                 formatter,
                 "the chain ends before {issuer}: clients that do not have that certificate refuse the \
                  connection; append it to the file"
+            ),
+            Self::ChainOrder { issuer } => write!(
+                formatter,
+                "the certificate of {issuer} must stand right behind the one that it has issued: some \
+                 clients refuse another order"
+            ),
+            Self::NoName => formatter.write_str(
+                "it has no name of a host and no address (subjectAltName): clients refuse it",
             ),
         }
     }
@@ -120,7 +136,7 @@ impl Identity {
                 });
             }
         }
-        let flaws = flaw_of_chain(&facts).into_iter().collect();
+        let flaws = flaws_of(&facts);
         let Some(own) = facts.into_iter().next() else {
             return Err(IdentityError::Pem(PemError::NoCertificate(certificate.to_path_buf())));
         };
@@ -149,13 +165,26 @@ impl Identity {
 
 /// Each certificate must be followed by its issuer, until one whose issuer clients have. Which ones they have cannot be
 /// told: a certificate without the one of its authority is the usual mistake.
+fn flaws_of(chain: &[Certificate]) -> Vec<Flaw> {
+    let Some(own) = chain.first() else { return Vec::new() };
+    let no_name = own.names.is_empty().then_some(Flaw::NoName);
+    no_name.into_iter().chain(flaw_of_chain(chain)).collect()
+}
+
 fn flaw_of_chain(chain: &[Certificate]) -> Option<Flaw> {
-    let own = chain.first()?;
-    if own.is_self_signed() {
-        return None;
+    for (place, one) in chain.iter().enumerate() {
+        if one.is_self_signed() {
+            return None;
+        }
+        let (issuer, mut behind) = (&one.issuer, chain.iter().skip(place + 1));
+        let follows = behind.next().is_some_and(|next| next.subject == *issuer);
+        if follows {
+            continue;
+        }
+        if behind.any(|other| other.subject == *issuer) {
+            return Some(Flaw::ChainOrder { issuer: issuer.clone() });
+        }
+        return (place == 0).then(|| Flaw::IncompleteChain { issuer: issuer.clone() });
     }
-    match chain.get(1) {
-        Some(next) if next.subject == own.issuer => None,
-        _ => Some(Flaw::IncompleteChain { issuer: own.issuer.clone() }),
-    }
+    None
 }

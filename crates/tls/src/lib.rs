@@ -25,7 +25,7 @@ pub use certificate::{Certificate, MalformedCertificate, days_left};
 pub use choice::{CHALLENGE_PROTOCOL, Challenge, ChallengeError};
 pub use client::{Authorities, Connector, ConnectorError, TrustedServers};
 pub use identity::{Flaw, Identity, IdentityError};
-pub use pem::{PemError, read_certificates};
+pub use pem::{PemDamage, PemError, read_certificates};
 pub use self_signed::{SelfSignedError, self_signed};
 pub use server::{
     Acceptor, AcceptorError, Certificates, ClientAuthorities, ClientCertificates, Tickets,

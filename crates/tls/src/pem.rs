@@ -10,6 +10,9 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::limits::PEM_BYTES;
 
+/// That of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Why a PEM file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PemError {
@@ -24,7 +27,7 @@ pub enum PemError {
         "`{path}` is not a PEM file: {1}",
         path = .0.display()
     )]
-    Damaged(PathBuf, pem::Error),
+    Damaged(PathBuf, PemDamage),
     /// It has no certificate.
     #[error("`{}` has no certificate; it must contain `-----BEGIN CERTIFICATE-----`", .0.display())]
     NoCertificate(PathBuf),
@@ -40,6 +43,42 @@ pub enum PemError {
     EncryptedKey(PathBuf),
 }
 
+/// How a PEM text is damaged. It shows nothing of the text, which may be a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PemDamage {
+    /// A section has no end, or its markers share a line with something else.
+    #[error(
+        "a section does not end; `-----BEGIN ...-----` and `-----END ...-----` must be lines of \
+         their own"
+    )]
+    NoEnd,
+    /// The first line of a section is malformed.
+    #[error("a line that begins with `-----BEGIN` does not end with `-----`")]
+    Start,
+    /// There is something else in a section.
+    #[error("between its `-----BEGIN` and `-----END` is something else than base64")]
+    NotBase64,
+    /// There is no section of the kind that is looked for.
+    #[error("a section is missing")]
+    NoSection,
+    /// Something else.
+    #[error("it cannot be read")]
+    Other,
+}
+
+impl PemDamage {
+    /// The damage that was found.
+    pub fn of(error: &pem::Error) -> Self {
+        match error {
+            pem::Error::MissingSectionEnd { .. } => Self::NoEnd,
+            pem::Error::IllegalSectionStart { .. } => Self::Start,
+            pem::Error::Base64Decode(_) => Self::NotBase64,
+            pem::Error::NoItemsFound => Self::NoSection,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// Reads all certificates of a PEM file, in order: at least one.
 ///
 /// # Errors
@@ -47,8 +86,7 @@ pub enum PemError {
 pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, PemError> {
     let text = read(path)?;
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
-    let certificates =
-        certificates.map_err(|error| PemError::Damaged(path.to_path_buf(), error))?;
+    let certificates = certificates.map_err(|error| damaged(path, &error))?;
     if certificates.is_empty() {
         return Err(PemError::NoCertificate(path.to_path_buf()));
     }
@@ -60,20 +98,28 @@ pub(crate) fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, PemError> 
     let text = read(path)?;
     match PrivateKeyDer::from_pem_slice(&text) {
         Ok(key) => Ok(key),
-        Err(pem::Error::NoItemsFound) if is_encrypted(&text) => {
-            Err(PemError::EncryptedKey(path.to_path_buf()))
-        }
+        Err(_) if is_encrypted(&text) => Err(PemError::EncryptedKey(path.to_path_buf())),
         Err(pem::Error::NoItemsFound) => Err(PemError::NoKey(path.to_path_buf())),
-        Err(error) => Err(PemError::Damaged(path.to_path_buf(), error)),
+        Err(error) => Err(damaged(path, &error)),
     }
 }
 
-fn is_encrypted(text: &[u8]) -> bool {
-    const SECTION: &[u8] = b"-----BEGIN ENCRYPTED PRIVATE KEY-----";
-    text.windows(SECTION.len()).any(|window| window == SECTION)
+fn damaged(path: &Path, error: &pem::Error) -> PemError {
+    PemError::Damaged(path.to_path_buf(), PemDamage::of(error))
 }
 
+/// Whether it has a key with a password, in the form of PKCS#8 or in the older one of OpenSSL (RFC 1421).
+fn is_encrypted(text: &[u8]) -> bool {
+    let marks: [&[u8]; 2] = [b"-----BEGIN ENCRYPTED PRIVATE KEY-----", b"Proc-Type: 4,ENCRYPTED"];
+    marks.iter().any(|mark| text.windows(mark.len()).any(|window| window == *mark))
+}
+
+/// The text of a file. Editors of some systems begin it with a byte order mark, which would hide the first section.
 fn read(path: &Path) -> Result<Vec<u8>, PemError> {
-    sys::regular_file::bytes(path, PEM_BYTES)
-        .map_err(|error| PemError::Read(path.to_path_buf(), error))
+    let mut text = sys::regular_file::bytes(path, PEM_BYTES)
+        .map_err(|error| PemError::Read(path.to_path_buf(), error))?;
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.drain(..BYTE_ORDER_MARK.len());
+    }
+    Ok(text)
 }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use client::{Deadline, Deadlines, ExchangeFailure, ExchangeNews, OutgoingRequest, Requester, Url};
+use client::{
+    Deadline, Deadlines, ExchangeFailure, ExchangeNews, HTTP1, HTTP2, OutgoingRequest, Requester,
+    Url,
+};
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use runtime::transport::{CertificateFault, Resumption, Violation};
 use sys::connect::RemoteAddress;
@@ -12,7 +15,7 @@ use world::{ClientState, Faults};
 use crate::authority::Authority;
 use crate::caller::{Calls, request};
 use crate::exchanges::{OK, ok, quiet};
-use crate::tls_server::{NAMES, TlsServer, acceptor, acceptor_with, connector, secure};
+use crate::tls_server::{NAMES, TlsServer, acceptor, acceptor_of, connector, secure};
 
 pub(crate) const CLOSING: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
@@ -294,10 +297,10 @@ fn connections_are_shared_only_with_the_same_scheme_and_certificates() {
 fn certificates_of_clients_are_shown_and_a_refusal_is_named() {
     let (authority, clients) = (Authority::new("Test"), Authority::new("Clients"));
     let required = ClientCertificates::Required(clients.of_clients());
-    let server = acceptor_with(authority.identity(&NAMES), &required);
-    let outcome = |own: Option<Identity>| {
+    let outcome = |own: Option<Identity>, protocol: &str| {
         let peers = TrustedServers::Known(authority.trusted());
-        let connector = Connector::new(&peers, &["http/1.1"], own.as_ref()).unwrap();
+        let connector = Connector::new(&peers, &[protocol], own.as_ref()).unwrap();
+        let server = acceptor_of(authority.identity(&NAMES), &required, protocol);
         let mut calls = quiet();
         let id = calls.begin(secure(&connector, "GET", "/"));
         let mut server = TlsServer::accept(&mut calls, &server);
@@ -307,9 +310,12 @@ fn certificates_of_clients_are_shown_and_a_refusal_is_named() {
         }
         calls.news(id, 9)
     };
-    assert_eq!(outcome(Some(clients.identity(&["ann"]))), ok());
-    assert_eq!(outcome(None), refused(Violation::Alert(116)));
-    assert_eq!(outcome(Some(authority.identity(&["bob"]))), refused(Violation::Alert(48)));
+    assert_eq!(outcome(Some(clients.identity(&["ann"])), HTTP1), ok());
+    for protocol in [HTTP1, HTTP2] {
+        assert_eq!(outcome(None, protocol), refused(Violation::Alert(116)), "{protocol}");
+        let stranger = Some(authority.identity(&["bob"]));
+        assert_eq!(outcome(stranger, protocol), refused(Violation::Alert(48)), "{protocol}");
+    }
 }
 
 #[test]

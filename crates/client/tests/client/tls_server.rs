@@ -28,11 +28,7 @@ pub(crate) struct TlsServer {
 
 /// A server with this certificate, which asks clients for none.
 pub(crate) fn acceptor(identity: Identity) -> Acceptor {
-    acceptor_with(identity, &ClientCertificates::Ignored)
-}
-
-pub(crate) fn acceptor_with(identity: Identity, clients: &ClientCertificates) -> Acceptor {
-    acceptor_of(identity, clients, HTTP1)
+    acceptor_of(identity, &ClientCertificates::Ignored, HTTP1)
 }
 
 /// A server that speaks this protocol.

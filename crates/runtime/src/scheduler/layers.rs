@@ -210,7 +210,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         Ok(())
     }
 
-    /// The handshake failed: the process is told why, and ends.
+    /// The handshake failed: the process is told why, and ends. A client that was told why in its turn may send more
+    /// before it reads that, as it does in TLS 1.3 behind a certificate that is refused: closing would reset the
+    /// connection, and lose the alert.
     pub(super) fn on_refused(
         &mut self,
         id: ProcessId,
@@ -218,10 +220,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         why: Violation,
     ) -> Lives {
         self.stats.handshakes_failed += 1;
-        // An alert that has just been sent should arrive before the connection is closed.
-        if let Some(socket) = &process.socket {
-            self.pollset.end_output(socket);
-        }
+        let was_told = !self.lent.wire.is_empty();
         if process.mode.goes_on() {
             self.run(id, process, |service, state, context| {
                 service.on_handshake_failed(state, why, context);
@@ -229,7 +228,15 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 Next::Read
             })?;
         }
-        Err(CloseReason::Failed)
+        let layer = self.extras.layer(process.extra);
+        let reads = layer.is_some_and(|layer| layer.began() == Began::Peer && layer.owed() == 0);
+        if !was_told || !reads {
+            return Err(CloseReason::Failed);
+        }
+        self.forget_layer(process);
+        self.extras.remove_layer(process.extra);
+        self.begin_to_discard(id, process);
+        Ok(())
     }
 
     /// The connection failed after the handshake: the process is told why, and ends.

@@ -50,7 +50,7 @@ impl Certificates {
                 "origin": origin,
                 "file": file,
                 "fingerprint": shown.certificate().fingerprint_text(),
-                "problems": shown.flaws().iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "problems": shown.problems(now),
             })
         };
         self.tls.shown().iter().map(one).collect()

@@ -225,7 +225,8 @@ kinds! {
         "A `[[limit]]` refused uses."
         "As configured; if these are good clients, raise it."
     Certificate "certificate" Warning Here
-        "A certificate ends within a week, or has ended: clients will refuse the server."
+        "A certificate ends within a week, or has ended: clients will refuse the server. One that the \
+         server orders is told of only when an eighth of its life is left."
         "Renew it; for one that the server orders, `velodrome ctl status` has the last error."
     Setting "setting" Info Here
         "An operator has changed a setting with `velodrome ctl set`, or a reload has put back what was \

@@ -46,8 +46,8 @@ struct Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Nearness {
     Far,
-    /// Less than a third of its life is left.
-    Third,
+    /// Another one should have come.
+    Late,
     /// Less than a week is left.
     Soon,
     Over,
@@ -175,15 +175,13 @@ impl Certificates {
 }
 
 fn nearness_of(shown: &ShownCertificate, now: i64) -> Nearness {
-    let certificate = shown.certificate();
-    let life = certificate.not_after.saturating_sub(certificate.not_before);
-    let left = certificate.not_after.saturating_sub(now);
+    let left = shown.certificate().not_after.saturating_sub(now);
     let soon = i64::try_from(CERTIFICATE_SOON.as_secs()).unwrap_or(i64::MAX);
     match left {
         ..0 => Nearness::Over,
-        left if left < life / 3 && left < soon => Nearness::Soon,
-        left if left < life / 3 => Nearness::Third,
-        _ => Nearness::Far,
+        _ if !shown.is_late(now) => Nearness::Far,
+        left if left < soon => Nearness::Soon,
+        _ => Nearness::Late,
     }
 }
 

@@ -153,7 +153,8 @@ fn look_at_store(config: &Config, user: Option<&User>) -> Result<(), ServeError>
     })
 }
 
-/// The state of orders may be made, or can be written.
+/// The state of orders may be made, or can be written. Certificates on a disk that the kernel has made read-only are
+/// used: the site outlives a restart on a bad day.
 fn look_at_state(directory: &Path, user: Option<&User>) -> Result<(), ServeError> {
     let refused = |error| ServeError::Orders {
         state: directory.to_path_buf(),
@@ -162,7 +163,14 @@ fn look_at_state(directory: &Path, user: Option<&User>) -> Result<(), ServeError
     if std::fs::symlink_metadata(directory).is_err() {
         return may_create_in(nearest_above(directory)).map_err(refused);
     }
-    as_user(user, || may_create_in(directory).map_err(refused))
+    as_user(user, || match may_create_in(directory) {
+        Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+            let found = std::fs::read_dir(directory.join("certificates"));
+            let is_used = found.is_ok_and(|mut files| files.next().is_some());
+            if is_used { Ok(()) } else { Err(refused(error)) }
+        }
+        made => made.map_err(refused),
+    })
 }
 
 /// The directory of a cache may be made, or can be used. Whether another server has it is not looked at.

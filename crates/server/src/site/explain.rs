@@ -6,6 +6,7 @@
 use sys::clock;
 use wire::http::target;
 
+use super::Site;
 use super::channel::channel_in;
 use super::exchange::PATH_RULES;
 use crate::limits::APP_MAIN;
@@ -41,6 +42,11 @@ impl SiteData {
         let mut explanation = self.table.explain(&request);
         let found = self.table.find(&request);
         let result = match &found.action {
+            _ if Site::leads_to_https(path, &found, circumstances.scheme) => {
+                let text =
+                    "308: `redirect_to_https`; --https shows the answer to an encrypted request";
+                Some(text.to_owned())
+            }
             Ok(RouteAction::Files { rules, tries, .. }) if tries.is_empty() => {
                 self.below_root(rules, &found.path, method, &found)
             }

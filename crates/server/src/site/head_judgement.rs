@@ -75,7 +75,7 @@ impl Site {
         place: &mut AnswerPlace,
         context: &mut AnswerContext<'_>,
     ) -> HeadJudgement {
-        if Self::leads_to_https(path, found, request) {
+        if Self::leads_to_https(path, found, request.scheme()) {
             return HeadJudgement::Refused;
         }
         let mut judged = HeadJudgement::LetIn;

@@ -5,7 +5,7 @@
 //! connection.
 
 use config::route::FoundRoute;
-use http::{Answer, Request, Scheme};
+use http::{Answer, Scheme};
 use wire::http::status::Status;
 
 use super::Site;
@@ -19,14 +19,9 @@ const CHALLENGES: &str = "/.well-known/acme-challenge/";
 const DEFAULT_PORT: u16 = 443;
 
 impl Site {
-    /// Whether a request should come over an encrypted connection, and did not.
-    pub(super) fn leads_to_https(
-        path: &str,
-        found: &FoundRoute<'_>,
-        request: &Request<'_>,
-    ) -> bool {
-        let is_plain = request.scheme() != Scheme::Https;
-        found.https.redirect && is_plain && !path.starts_with(CHALLENGES)
+    /// Whether a request that came so should come over an encrypted connection.
+    pub(super) fn leads_to_https(path: &str, found: &FoundRoute<'_>, scheme: Scheme) -> bool {
+        found.https.redirect && scheme != Scheme::Https && !path.starts_with(CHALLENGES)
     }
 
     /// Answers that come before access and limits: those to authorities, and redirects to encrypted connections.
@@ -60,7 +55,8 @@ impl Site {
         found: &FoundRoute<'_>,
         exchange: &mut Exchange<'_, '_>,
     ) -> Option<Answer> {
-        if !Self::leads_to_https(path, found, exchange.request) || exchange.reply.is_begun() {
+        let leads = Self::leads_to_https(path, found, exchange.request.scheme());
+        if !leads || exchange.reply.is_begun() {
             return None;
         }
         // Old clients without Host cannot be told where.

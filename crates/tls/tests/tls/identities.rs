@@ -24,6 +24,9 @@ fn files_that_do_not_fit_are_refused_with_their_names() {
     let locked =
         "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
     let locked = write("locked.key", locked);
+    let old = "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\n\
+               AAAA\n-----END EC PRIVATE KEY-----\n";
+    let locked_of_old = write("old.key", old);
     let missing = authority.directory().join("missing.pem");
     for (certificate, key, expected) in [
         (&missing, &key, "missing.pem`: No such file"),
@@ -34,12 +37,60 @@ fn files_that_do_not_fit_are_refused_with_their_names() {
         (&certificate, &missing, "missing.pem`: No such file"),
         (&certificate, &certificate, "has no private key"),
         (&certificate, &locked, "has a password"),
+        (&certificate, &locked_of_old, "has a password"),
         (&certificate, &other, "does not belong to the certificate in"),
     ] {
         let error = Identity::read(certificate, key).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
     assert!(matches!(Identity::read(&certificate, &other), Err(IdentityError::OtherKey { .. })));
+}
+
+#[test]
+fn an_error_about_a_damaged_key_shows_nothing_of_it() {
+    let authority = Authority::new("Test");
+    let (certificate, key) = authority.issue(&[NAME]);
+    let text = std::fs::read_to_string(&key).unwrap();
+    let secret = text.lines().nth(1).unwrap();
+    let in_one_line = text.replace('\n', "");
+    let without_end = text.split("-----END").next().unwrap().to_owned();
+    let marker_cut = text.replace("KEY-----\n", "KEY\n");
+    for damaged in [in_one_line, without_end, marker_cut, text.replace(secret, "%")] {
+        std::fs::write(&key, damaged).unwrap();
+        let error = Identity::read(&certificate, &key).unwrap_err();
+        let told = [error.to_string(), format!("{error:?}")].concat();
+        let bytes = format!("{:?}", secret.as_bytes());
+        let shown = told.contains(secret) || told.contains(bytes.trim_matches(['[', ']']));
+        assert!(!shown && told.contains("is not a PEM file: "), "{told}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_before_the_first_section_is_passed_over() {
+    let authority = Authority::new("Test");
+    let (certificate, key) = authority.issue(&[NAME]);
+    for file in [&certificate, &key] {
+        let text = std::fs::read_to_string(file).unwrap();
+        std::fs::write(file, format!("\u{feff}{text}")).unwrap();
+    }
+    assert_eq!(Identity::read(&certificate, &key).unwrap().certificate().names, [NAME]);
+}
+
+#[test]
+fn an_issuer_that_does_not_follow_at_once_and_a_certificate_without_names_are_flaws() {
+    let authority = Authority::new("Test");
+    let (certificate, key) = authority.issue(&[NAME]);
+    let foreign = Authority::new("Other");
+    let (stranger, _) = foreign.issue(&["stranger.example"]);
+    let chain = std::fs::read_to_string(&certificate).unwrap();
+    let (own, issuers) = chain.split_at(chain.find("-----END").unwrap() + 26);
+    let between = std::fs::read_to_string(&stranger).unwrap();
+    std::fs::write(&certificate, [own, &between, issuers].concat()).unwrap();
+    let identity = Identity::read(&certificate, &key).unwrap();
+    let issuer = identity.certificate().issuer.clone();
+    assert_eq!(identity.flaws(), [Flaw::ChainOrder { issuer }]);
+    let (certificate, key) = authority.issue(&[]);
+    assert_eq!(Identity::read(&certificate, &key).unwrap().flaws(), [Flaw::NoName]);
 }
 
 #[test]

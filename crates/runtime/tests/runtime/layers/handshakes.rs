@@ -1,9 +1,9 @@
 //! Handshakes that fail, and plain connections beside those that have one.
 
-use runtime::limits::HANDSHAKES_MAX;
+use runtime::limits::{HANDSHAKES_MAX, LINGER_MS};
 use runtime::scheduler::TurnWait;
 use runtime::transport::{Transport, Violation};
-use world::{Faults, World};
+use world::{ClientState, Faults, World};
 
 use crate::layers::client::Client;
 use crate::layers::scramble::{NAME, Scramble};
@@ -32,6 +32,29 @@ fn a_handshake_that_fails_says_why_to_both_sides() {
     let failures = [Violation::UnknownName, Violation::NothingInCommon, Violation::Cut];
     assert_eq!(stage.scheduler.service().failures, failures);
     assert_eq!(stage.scheduler.stats().handshakes_failed, 3);
+    // One that was told has this long to read it.
+    stage.world.advance(LINGER_MS * 1_000_000 + 100_000_000);
+    stage.rest();
+    stage.assert_nothing_is_left();
+}
+
+#[test]
+fn a_client_that_sends_more_than_the_refused_handshake_still_reads_why() {
+    let mut stage = Stage::new(1, Faults::none());
+    let id = stage.world.connect(&address(8443)).unwrap();
+    let mut transport = Scramble::client("other.example", &["quiet"]);
+    let (mut plain, mut wire) = (Vec::new(), Vec::new());
+    transport.open(&mut [], &mut plain, &mut wire).unwrap();
+    stage.world.client_send(id, &wire);
+    stage.rest();
+    stage.world.client_send(id, b"a request behind it");
+    stage.rest();
+    assert_eq!(stage.world.client_state(id), ClientState::EndedByServer, "nothing is reset");
+    let told = transport.open(&mut stage.world.client_received(id), &mut plain, &mut wire);
+    assert_eq!(told, Err(Violation::Alert(112)));
+    stage.world.client_close(id);
+    stage.rest();
+    assert_eq!(stage.scheduler.stats().handshakes_under_way, 0);
     stage.assert_nothing_is_left();
 }
 

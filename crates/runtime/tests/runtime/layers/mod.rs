@@ -205,7 +205,8 @@ impl Stage {
 
     fn assert_nothing_is_left(&self) {
         assert_eq!((self.scheduler.processes(), self.scheduler.extras()), (0, 0));
-        assert_eq!(self.scheduler.stats().buffered_bytes, 0);
+        let stats = self.scheduler.stats();
+        assert_eq!((stats.buffered_bytes, stats.handshakes_under_way), (0, 0));
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::events::{Kind, Trouble};
 use crate::limits::{EVENTS_CERTIFICATE_DAYS, EVENTS_CERTIFICATES_MS};
-use crate::site_tls::{CertificateSource, SiteTls};
+use crate::site_tls::{CertificateSource, ShownCertificate, SiteTls};
 
 /// When certificates were looked at.
 #[derive(Debug, Default)]
@@ -25,7 +25,12 @@ impl Ends {
         let now = i64::try_from(unix_seconds).unwrap_or(i64::MAX);
         // One that is made at the start is for trying things out.
         let real = tls.shown().iter().filter(|shown| *shown.origin() != CertificateSource::Start);
-        let ends = real.map(|shown| (shown.names().join(", "), shown.days_left(now)));
+        // One of six days that the server orders is renewed in time.
+        let is_told = |shown: &&ShownCertificate| {
+            *shown.origin() != CertificateSource::Order || shown.is_late(now)
+        };
+        let ends =
+            real.filter(is_told).map(|shown| (shown.names().join(", "), shown.days_left(now)));
         ends.filter_map(|(names, days)| of_days(&names, days)).collect()
     }
 }
