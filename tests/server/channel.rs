@@ -15,7 +15,7 @@ use sha2::Sha256;
 
 use super::Server;
 use super::client::{head, read};
-use super::patience::{PATIENCE, until};
+use super::patience::{Deadline, PATIENCE, until};
 
 /// The address for Redis clients.
 pub(crate) fn resp(server: &Server) -> SocketAddr {
@@ -36,7 +36,7 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
 /// Sends bytes and reads until these have arrived.
 pub(crate) fn say(stream: &mut TcpStream, bytes: &[u8], end: &[u8]) -> Vec<u8> {
     stream.write_all(bytes).unwrap();
-    let (mut heard, mut piece) = (Vec::new(), [0; 65536]);
+    let (mut heard, mut piece, deadline) = (Vec::new(), [0; 65536], Deadline::new());
     // A part that was searched once is not searched again: an answer may have a megabyte.
     let mut searched = 0;
     while !heard[searched..].windows(end.len()).any(|part| part == end) {
@@ -45,6 +45,8 @@ pub(crate) fn say(stream: &mut TcpStream, bytes: &[u8], end: &[u8]) -> Vec<u8> {
             panic!("{error} behind {:?}", String::from_utf8_lossy(&heard));
         });
         assert!(count > 0, "it ended behind {:?}", String::from_utf8_lossy(&heard));
+        // A stream that says from time to time that it is alive ends no wait for a read.
+        assert!(!deadline.is_over(), "nothing came behind {:?}", String::from_utf8_lossy(&heard));
         heard.extend_from_slice(&piece[..count]);
     }
     heard

@@ -34,6 +34,20 @@ pub(crate) fn within<T>(limit: Duration, what: &str, mut look: impl FnMut() -> O
     }
 }
 
+/// The end of a wait that is no condition to look at: whoever waits reads what comes.
+#[derive(Debug)]
+pub(crate) struct Deadline(Instant);
+
+impl Deadline {
+    pub(crate) fn new() -> Self {
+        Self(Instant::now() + PATIENCE)
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        Instant::now() > self.0
+    }
+}
+
 /// Lets time pass: between two checks, or between two bytes of a client that is slow on purpose. Never to wait for
 /// a condition.
 pub(crate) fn pace(time: Duration) {

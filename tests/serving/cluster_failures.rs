@@ -110,12 +110,12 @@ fn streams_that_are_lost_begin_anew_and_clients_are_told() {
     let (_, before) = publish(&two, "chat.a", "before");
     say(&mut stream, b"", b"data: before\n\n");
     nats.restart();
-    until_cluster(&one, "connected");
+    // Whoever has heard of the loss gets every message behind it.
+    say(&mut stream, b"", b"event: lost\n");
     until_cluster(&two, "connected");
     let (status, after) = publish(&two, "chat.a", "after");
     assert_eq!(status, 200);
-    let seen = String::from_utf8(say(&mut stream, b"", b"data: after\n\n")).unwrap();
-    assert!(seen.contains("event: lost"), "{seen}");
+    say(&mut stream, b"", b"data: after\n\n");
     let (before, after) = (before["since"].as_str().unwrap(), after["since"].as_str().unwrap());
     let epoch = |position: &str| position.split('-').next().unwrap().to_owned();
     assert_ne!(epoch(before), epoch(after));

@@ -204,7 +204,7 @@ fn a_server_that_says_nothing_is_waited_for_as_long_as_configured() {
     let server = start(&all_to(&[address], "first_byte_timeout = \"200ms\"\nretries = 0"));
     let asked = thread::spawn(move || next(&connections));
     assert_eq!(status(&exchange(&server, &get("/", ""))), "504");
-    logged(&server, "timeout");
+    logged(&server, "timeout: no first byte of an answer");
     drop(asked.join().unwrap());
 }
 

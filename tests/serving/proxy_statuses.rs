@@ -137,3 +137,26 @@ fn a_server_that_a_reload_adds_begins_with_a_small_share() {
     // In turn by weights of 100 and 10.
     assert_eq!((count(&heard), count(&heard_added)), (50, 5));
 }
+
+#[test]
+fn former_upstream_with_an_open_tunnel_checks_nothing() {
+    let (address, heard) = other(|_, _, request| match request.contains("Upgrade") {
+        true => "HTTP/1.1 101 S\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n".into(),
+        false => OK.into(),
+    });
+    let checked_at =
+        |path: &str| all_to(&[address], &format!("check = \"{path}\"\ncheck_interval = \"100ms\""));
+    let server = start(&checked_at("/before"));
+    let mut tunnel = connect(&server);
+    let text = "GET /ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    tunnel.write_all(text.as_bytes()).unwrap();
+    read_to(&mut tunnel, "\r\n\r\n");
+    let changed = crate::server::configuration(&checked_at("/after"));
+    server.directory().write("velodrome.toml", changed);
+    assert!(server.ctl(&["reload"]).status.success());
+    let requests = std::iter::from_fn(|| Some(heard.recv_timeout(PATIENCE).unwrap().1));
+    let is_after = |request: &String| request.starts_with("GET /after ");
+    let checks = requests.filter(|request| request != "end").skip_while(|one| !is_after(one));
+    // One more may have been on its way.
+    assert!(checks.take(10).filter(is_after).count() >= 9);
+}

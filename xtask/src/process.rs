@@ -39,6 +39,30 @@ pub(crate) fn wait_and_measure(mut child: Child) -> io::Result<(ExitStatus, Dura
     Ok((child.wait()?, processor_time(&stat)))
 }
 
+/// Kills a child and its descendants unless it ends within this time. Returns whether it has ended by itself.
+pub(crate) fn end_within(limit: Duration, child: &Child) -> bool {
+    let id = Pid::from_child(child);
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    // A child that cannot be waited for has ended.
+    let has_ended = || !matches!(waitid(WaitId::Pid(id), options), Ok(None));
+    let ends = wait_until(limit, has_ended);
+    if !ends {
+        signal(&family_of(child.id()), rustix::process::Signal::KILL);
+    }
+    ends
+}
+
+/// The ids of a process and of all its descendants, the process first.
+fn family_of(id: u32) -> Vec<u32> {
+    let mut family = vec![id];
+    let mut next = 0;
+    while let Some(member) = family.get(next) {
+        family.extend(children_of(*member));
+        next += 1;
+    }
+    family
+}
+
 /// The times in /proc/PID/stat: user and system, then those of the children.
 fn processor_time(stat: &str) -> Duration {
     // The name in parentheses may contain anything, and the third field follows it.
@@ -86,13 +110,7 @@ impl Guarded {
 
     /// The process ids of the child and all its descendants, the child first.
     pub(crate) fn family(&self) -> Vec<u32> {
-        let mut family = vec![self.child.id()];
-        let mut next = 0;
-        while let Some(member) = family.get(next) {
-            family.extend(children_of(*member));
-            next += 1;
-        }
-        family
+        family_of(self.child.id())
     }
 
     /// Whether the child has ended by itself.
@@ -156,6 +174,28 @@ mod tests {
         let (status, processor) = wait_and_measure(child).expect("it ends");
         assert_eq!(status.code(), Some(3));
         assert!(processor > Duration::ZERO);
+    }
+
+    #[test]
+    fn child_that_does_not_end_in_its_time_is_killed_with_its_children() {
+        let start = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).stdout(std::process::Stdio::piped());
+            command.spawn().expect("sh")
+        };
+        let mut hanging = start("sleep 600 & echo $!; wait");
+        let mut line = String::new();
+        let output = hanging.stdout.take().expect("it is piped");
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line)
+            .expect("the id of the grandchild");
+        assert!(!end_within(Duration::ZERO, &hanging));
+        assert_eq!(hanging.wait().expect("it is killed").code(), None);
+        let stat = format!("/proc/{}/stat", line.trim());
+        let is_dead = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "));
+        assert!(wait_until(Duration::from_secs(60), is_dead));
+        let mut quick = start("exit 3");
+        assert!(end_within(Duration::from_secs(60), &quick));
+        assert_eq!(quick.wait().expect("it has ended").code(), Some(3));
     }
 
     #[test]

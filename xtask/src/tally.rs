@@ -13,6 +13,10 @@ use tempfile::NamedTempFile;
 use crate::failure::Failure;
 use crate::process;
 
+/// How long the tests of one program may take (20 minutes, five times what the longest takes beside other programs).
+/// Beyond: it is killed. Tests that run for more than a minute are among its last lines.
+const LIMIT: Duration = Duration::from_mins(20);
+
 /// The results so far.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
@@ -129,6 +133,7 @@ pub(crate) fn run_tests(
         .stdout(output.reopen()?)
         .stderr(errors.reopen()?)
         .spawn()?;
+    let ends = process::end_within(LIMIT, &child);
     let (status, processor) = process::wait_and_measure(child)?;
     tally.note_processor(processor);
     let mut display = Display { in_successes: false };
@@ -143,7 +148,10 @@ pub(crate) fn run_tests(
     }
     // The output of a test on standard error is not its result, and is shown where it failed.
     lines_of(errors.path())?.iter().for_each(|line| show(line));
-    Err(Failure::Work(format!("it failed ({status})")))
+    Err(Failure::Work(match ends {
+        true => format!("it failed ({status})"),
+        false => format!("it was ended, because it took longer than {LIMIT:?}"),
+    }))
 }
 
 /// The lines of a file; bytes that are not UTF-8 are replaced.

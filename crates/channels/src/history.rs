@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use crate::cluster::KeptMessage;
 use crate::message::Payload;
 use crate::rules::HistoryRules;
 
@@ -165,6 +166,23 @@ impl History {
         }
     }
 
+    /// Takes the messages of a stream from this number on out again.
+    pub(crate) fn take_from(&mut self, number: u64, now_ms: u64) -> Vec<KeptMessage> {
+        let place = self.place_after(number.saturating_sub(1));
+        let Some(gaps) = &mut self.gaps else { return Vec::new() };
+        let numbers = gaps.numbers.split_off(place);
+        let messages = self.messages.split_off(place);
+        gaps.accepted -= messages.len() as u64;
+        self.bytes -= messages.iter().map(|(body, _)| body.bytes().len()).sum::<usize>();
+        self.known = number.saturating_sub(1).max(gaps.complete_after).min(self.known);
+        let kept = |(number, (body, at_ms)): (u64, (Payload, u64))| KeptMessage {
+            number,
+            age_ms: now_ms.saturating_sub(at_ms),
+            body,
+        };
+        numbers.into_iter().zip(messages).map(kept).collect()
+    }
+
     /// Drops messages that the rules no longer keep.
     pub(crate) fn trim(&mut self, now_ms: u64, rules: &HistoryRules) {
         while let Some((_, at_ms)) = self.messages.front() {
@@ -217,6 +235,24 @@ mod tests {
 
     fn named(names: &[(u64, &str)]) -> Vec<(u64, String)> {
         names.iter().map(|(offset, name)| (*offset, (*name).to_owned())).collect()
+    }
+
+    #[test]
+    fn messages_that_are_taken_out_are_unknown_again() {
+        let mut history = History::of_stream(2);
+        for (number, text) in [(4, "a"), (7, "bb"), (9, "c")] {
+            history.push(number, &Payload::of_text(text), number, &RULES);
+        }
+        history.know(12);
+        let taken: Vec<(u64, u64)> =
+            history.take_from(7, 20).iter().map(|of| (of.number, of.age_ms)).collect();
+        assert_eq!(taken, [(7, 13), (9, 11)]);
+        assert_eq!((history.known(), history.count(), history.accepted()), (6, 1, 1));
+        assert_eq!(since(&history, 3), (named(&[(4, "a")]), false));
+        assert_eq!(history.held_bytes(), 1 + MESSAGE_BYTES + size_of::<u64>());
+        // Without the older ones, what is known begins behind those that are gone.
+        history.drop_oldest();
+        assert_eq!((history.take_from(2, 20).len(), history.known()), (0, 4));
     }
 
     #[test]

@@ -54,7 +54,8 @@ impl Outbound {
             Event::ConnectFailed(kind) => {
                 client.break_promise(self);
                 if let Some(id) = self.exchange.take() {
-                    client.connect_failed(id, ExchangeFailure::of_connecting(kind));
+                    let failure = ExchangeFailure::of_connecting(kind);
+                    client.connect_failed(id, failure, context.now.monotonic_ns);
                 }
                 Next::Abort
             }
@@ -80,7 +81,8 @@ impl Outbound {
             Event::DeadlineReached if self.past == Past::Connecting => {
                 client.break_promise(self);
                 if let Some(id) = self.exchange.take() {
-                    client.connect_failed(id, ExchangeFailure::Timeout(Deadline::Connect));
+                    let failure = ExchangeFailure::Timeout(Deadline::Connect);
+                    client.connect_failed(id, failure, context.now.monotonic_ns);
                 }
                 Next::Abort
             }

@@ -111,6 +111,14 @@ impl ExchangeFailure {
         FailureAt { failure: self, server }
     }
 
+    /// The same for the log of an operator, who wants to know which deadline has passed.
+    pub fn in_log(self, server: &str) -> String {
+        match self {
+            Self::Timeout(deadline) => format!("{self}: {}", late_in(deadline)),
+            failure => failure.at(server).to_string(),
+        }
+    }
+
     /// The failure for a connection that could not be established.
     pub(crate) fn of_connecting(kind: ErrorKind) -> Self {
         match kind {
@@ -162,6 +170,17 @@ fn write_refusal(out: &mut fmt::Formatter<'_>, server: &str, why: Violation) -> 
         Violation::Protocol | Violation::UnknownName => {
             write!(out, "{server} breaks the rules of TLS")
         }
+    }
+}
+
+/// What did not come in time.
+fn late_in(deadline: Deadline) -> &'static str {
+    match deadline {
+        Deadline::Connect => "no connection",
+        Deadline::Head => "no first byte of an answer",
+        Deadline::Pause => "a pause was too long",
+        Deadline::Whole => "the whole took too long",
+        Deadline::Requester => "the whole took too long, and the client was waited for",
     }
 }
 

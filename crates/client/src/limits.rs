@@ -51,9 +51,13 @@ pub const PAUSE_TIME: Duration = Duration::from_secs(60);
 /// 1,024 host names that a scheduler remembers or is looking up. Beyond: known names are forgotten, and if all are
 /// being looked up, one more exchange fails with [`ExchangeFailure::TooMany`](crate::ExchangeFailure::TooMany).
 pub const NAMES: usize = 1_024;
-/// 30 s for which the addresses of a name are valid. Beyond: it is looked up again.
+/// 30 s for which the addresses of a name are valid. Beyond: it is looked up again; a name that was used in the 30 s
+/// before keeps its addresses meanwhile.
 pub const NAME_AGE: Duration = Duration::from_secs(30);
-/// 2 s for which a name counts as having no address. Beyond: it is looked up again.
+/// 1 h for which addresses are used that cannot be looked up again, because the name service fails. Beyond: the name
+/// has none.
+pub const NAME_KEPT: Duration = Duration::from_secs(3600);
+/// 2 s for which a name counts as having no address, or as looked up just now. Beyond: it is looked up again.
 pub const NO_NAME_AGE: Duration = Duration::from_secs(2);
 /// 30 s after which a name may be asked for again: its answer was lost, or a helper is slow and is asked
 /// twice. Until then all exchanges wait for the one answer.

@@ -1,8 +1,9 @@
 //! The cache of host names and their addresses.
 //!
-//! Owns what is known, who waits for what, and which queries are needed. A helper thread answers
-//! them ([`resolve`]); never resolves itself. An answer can be lost, because a helper gives up on a
-//! scheduler that takes no messages for long.
+//! Owns what is known, who waits for what, and which queries are needed. A name service that is slow or fails is no
+//! failure of the servers: a name that is used all the time keeps its addresses while it is looked up again, and if
+//! that fails. A helper thread answers the queries ([`resolve`]); never resolves itself. An answer can be lost, because
+//! a helper gives up on a scheduler that takes no messages for long.
 
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use ahash::HashMap;
 use runtime::clock::nanoseconds;
 
 use crate::id::ExchangeId;
-use crate::limits::{ADDRESSES, NAME_AGE, NAMES, NO_NAME_AGE, QUESTION_AGE};
+use crate::limits::{ADDRESSES, NAME_AGE, NAME_KEPT, NAMES, NO_NAME_AGE, QUESTION_AGE};
 
 /// A name to look up.
 pub type NameLookup = Arc<str>;
@@ -32,10 +33,59 @@ pub(crate) enum Known {
     NoRoom,
 }
 
+/// Whether addresses lead to their servers, as far as is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    Given,
+    /// No connection to any of them could be made.
+    Lost,
+}
+
 #[derive(Debug)]
-enum Entry {
-    Asked { waiting: Vec<ExchangeId>, until_ns: u64 },
-    Answered { found: FoundAddresses, until_ns: u64 },
+struct Entry {
+    found: FoundAddresses,
+    trust: Trust,
+    /// When its addresses were found.
+    found_ns: u64,
+    /// When the last question was answered.
+    answered_ns: u64,
+    /// Until when that is believed without asking again.
+    until_ns: u64,
+    /// When an exchange wanted it last.
+    used_ns: u64,
+    /// Until when the answer to a question is awaited.
+    asked_until_ns: Option<u64>,
+    waiting: Vec<ExchangeId>,
+}
+
+impl Entry {
+    fn new(now_ns: u64) -> Self {
+        Self {
+            found: None,
+            trust: Trust::Given,
+            found_ns: 0,
+            answered_ns: 0,
+            until_ns: 0,
+            used_ns: now_ns,
+            asked_until_ns: None,
+            waiting: Vec::new(),
+        }
+    }
+
+    /// What an exchange may use without waiting.
+    fn known(&self, was_used_ns: u64, now_ns: u64) -> Option<Known> {
+        if self.asked_until_ns.is_none() && now_ns < self.until_ns {
+            return Some(self.found.clone().map_or(Known::Nothing, Known::Addresses));
+        }
+        let is_in_use = now_ns.saturating_sub(was_used_ns) < nanoseconds(NAME_AGE);
+        let found = self.found.clone().filter(|_| is_in_use && self.trust == Trust::Given)?;
+        self.is_kept(now_ns).then_some(Known::Addresses(found))
+    }
+
+    /// Whether its addresses are still used if it cannot be looked up again.
+    fn is_kept(&self, now_ns: u64) -> bool {
+        self.found.is_some() && now_ns < self.found_ns.saturating_add(nanoseconds(NAME_KEPT))
+    }
 }
 
 /// The names of one scheduler.
@@ -48,42 +98,51 @@ pub(crate) struct Names {
 impl Names {
     /// Returns the state of a name. If it is being looked up, this exchange is added to those that wait for it.
     pub(crate) fn look_up(&mut self, name: &str, number: ExchangeId, now_ns: u64) -> Known {
-        let asked_until_ns = now_ns.saturating_add(nanoseconds(QUESTION_AGE));
-        match self.entries.get_mut(name) {
-            Some(Entry::Asked { waiting, until_ns }) => {
-                waiting.push(number);
-                if *until_ns <= now_ns {
-                    *until_ns = asked_until_ns;
-                    self.ask_again(name);
-                }
-                return Known::Later;
+        if !self.entries.contains_key(name) {
+            if !self.has_room(now_ns) {
+                return Known::NoRoom;
             }
-            Some(Entry::Answered { found, until_ns }) if *until_ns > now_ns => {
-                return found.clone().map_or(Known::Nothing, Known::Addresses);
-            }
-            Some(Entry::Answered { .. }) | None => {}
+            self.entries.insert(name.into(), Entry::new(now_ns));
         }
-        if !self.has_room(now_ns) {
-            return Known::NoRoom;
+        let Some(entry) = self.entries.get_mut(name) else { return Known::NoRoom };
+        let was_used_ns = std::mem::replace(&mut entry.used_ns, now_ns);
+        let known = entry.known(was_used_ns, now_ns);
+        let is_old = entry.asked_until_ns.is_some() || entry.until_ns <= now_ns;
+        let is_due = is_old && entry.asked_until_ns.is_none_or(|until_ns| until_ns <= now_ns);
+        if is_due {
+            entry.asked_until_ns = Some(now_ns.saturating_add(nanoseconds(QUESTION_AGE)));
         }
-        let name: NameLookup = name.into();
-        let entry = Entry::Asked { waiting: vec![number], until_ns: asked_until_ns };
-        self.entries.insert(Arc::clone(&name), entry);
-        self.questions.push(name);
-        Known::Later
+        if known.is_none() {
+            entry.waiting.push(number);
+        }
+        if is_due {
+            self.ask(name);
+        }
+        known.unwrap_or(Known::Later)
     }
 
-    fn ask_again(&mut self, name: &str) {
+    fn ask(&mut self, name: &str) {
         // The question may still be waiting to be sent.
         if !self.questions.iter().any(|question| **question == *name) {
             self.questions.push(name.into());
         }
     }
 
+    /// No connection to any address of a name could be made. Returns whether it is looked up again, because the last
+    /// answer is not of this moment.
+    pub(crate) fn doubt(&mut self, name: &str, now_ns: u64) -> bool {
+        let Some(entry) = self.entries.get_mut(name) else { return false };
+        let is_old = now_ns >= entry.answered_ns.saturating_add(nanoseconds(NO_NAME_AGE));
+        if is_old {
+            (entry.trust, entry.until_ns) = (Trust::Lost, 0);
+        }
+        is_old
+    }
+
     /// An exchange no longer waits for a name.
     pub(crate) fn forget(&mut self, name: &str, number: ExchangeId) {
-        if let Some(Entry::Asked { waiting, .. }) = self.entries.get_mut(name) {
-            waiting.retain(|other| *other != number);
+        if let Some(entry) = self.entries.get_mut(name) {
+            entry.waiting.retain(|other| *other != number);
         }
     }
 
@@ -91,12 +150,12 @@ impl Names {
         if self.entries.len() < NAMES {
             return true;
         }
-        self.entries.retain(|_, entry| match entry {
-            Entry::Asked { waiting, until_ns } => !waiting.is_empty() || *until_ns > now_ns,
-            Entry::Answered { until_ns, .. } => *until_ns > now_ns,
+        self.entries.retain(|_, entry| match entry.asked_until_ns {
+            Some(until_ns) => !entry.waiting.is_empty() || until_ns > now_ns,
+            None => entry.until_ns > now_ns,
         });
         if self.entries.len() >= NAMES {
-            self.entries.retain(|_, entry| matches!(entry, Entry::Asked { .. }));
+            self.entries.retain(|_, entry| entry.asked_until_ns.is_some());
         }
         self.entries.len() < NAMES
     }
@@ -113,12 +172,17 @@ impl Names {
         found: FoundAddresses,
         now_ns: u64,
     ) -> Vec<ExchangeId> {
+        let entry = self.entries.entry(Arc::clone(name)).or_insert_with(|| Entry::new(now_ns));
         let age = if found.is_some() { NAME_AGE } else { NO_NAME_AGE };
-        let entry = Entry::Answered { found, until_ns: now_ns.saturating_add(nanoseconds(age)) };
-        match self.entries.insert(Arc::clone(name), entry) {
-            Some(Entry::Asked { waiting, .. }) => waiting,
-            Some(Entry::Answered { .. }) | None => Vec::new(),
+        if found.is_some() {
+            entry.found_ns = now_ns;
         }
+        if found.is_some() || !entry.is_kept(now_ns) {
+            entry.found = found;
+        }
+        (entry.trust, entry.answered_ns, entry.asked_until_ns) = (Trust::Given, now_ns, None);
+        entry.until_ns = now_ns.saturating_add(nanoseconds(age));
+        std::mem::take(&mut entry.waiting)
     }
 }
 
@@ -157,11 +221,70 @@ mod tests {
             names.look_up("a.b", ExchangeId(3), 29 * SECOND_NS),
             Known::Addresses(some().unwrap())
         );
-        assert_eq!(names.look_up("a.b", ExchangeId(4), 31 * SECOND_NS), Known::Later);
-        assert_eq!(names.learn(&questions[0], None, 31 * SECOND_NS), [ExchangeId(4)]);
-        assert_eq!(names.look_up("a.b", ExchangeId(5), 31 * SECOND_NS + 1), Known::Nothing);
-        assert_eq!(names.look_up("a.b", ExchangeId(6), 40 * SECOND_NS), Known::Later);
-        assert_eq!(names.questions().len(), 2);
+        assert_eq!(names.look_up("c.d", ExchangeId(4), 31 * SECOND_NS), Known::Later);
+        assert_eq!(names.learn(&"c.d".into(), None, 31 * SECOND_NS), [ExchangeId(4)]);
+        assert_eq!(names.look_up("c.d", ExchangeId(5), 31 * SECOND_NS + 1), Known::Nothing);
+        assert_eq!(names.look_up("c.d", ExchangeId(6), 40 * SECOND_NS), Known::Later);
+        assert_eq!(names.questions().len(), 1);
+    }
+
+    #[test]
+    fn name_in_use_keeps_its_addresses_while_it_is_looked_up_again() {
+        let mut names = Names::default();
+        let look_up = |names: &mut Names, number, seconds| {
+            let known = names.look_up("a.b", ExchangeId(number), seconds * SECOND_NS);
+            let asked = std::mem::take(names.questions()).len();
+            (matches!(known, Known::Addresses(_)), asked)
+        };
+        assert_eq!(look_up(&mut names, 1, 0), (false, 1));
+        names.learn(&"a.b".into(), some(), 0);
+        let known = (true, 0);
+        assert_eq!(look_up(&mut names, 2, 29), known);
+        // It is asked for once, also if there is no answer for long.
+        assert_eq!(look_up(&mut names, 3, 31), (true, 1));
+        assert_eq!(look_up(&mut names, 4, 50), known);
+        assert_eq!(look_up(&mut names, 5, 61), (true, 1));
+        // Nobody has used it for long: it may be another server by now.
+        assert_eq!(look_up(&mut names, 6, 91), (false, 1));
+        assert_eq!(look_up(&mut names, 7, 92), known);
+        assert_eq!(names.learn(&"a.b".into(), some(), 93 * SECOND_NS), [ExchangeId(6)]);
+        assert_eq!(look_up(&mut names, 8, 200), (false, 1));
+    }
+
+    #[test]
+    fn addresses_outlive_a_name_service_that_fails_for_an_hour() {
+        let mut names = Names::default();
+        names.look_up("a.b", ExchangeId(1), 0);
+        names.learn(&"a.b".into(), some(), 0);
+        let known = Known::Addresses(some().expect("an address"));
+        let kept_s = NAME_KEPT.as_secs();
+        for seconds in [31, kept_s - 1] {
+            names.look_up("a.b", ExchangeId(2), seconds * SECOND_NS);
+            names.learn(&"a.b".into(), None, seconds * SECOND_NS);
+            assert_eq!(names.look_up("a.b", ExchangeId(3), seconds * SECOND_NS), known);
+        }
+        names.learn(&"a.b".into(), None, kept_s * SECOND_NS);
+        assert_eq!(names.look_up("a.b", ExchangeId(4), kept_s * SECOND_NS), Known::Nothing);
+    }
+
+    #[test]
+    fn addresses_without_a_server_are_looked_up_at_once_and_not_too_often() {
+        let mut names = Names::default();
+        names.look_up("a.b", ExchangeId(1), 0);
+        names.learn(&"a.b".into(), some(), 0);
+        names.questions().clear();
+        assert!(!names.doubt("a.b", SECOND_NS), "they were found just now");
+        assert!(!names.doubt("unknown", SECOND_NS));
+        assert!(names.doubt("a.b", 2 * SECOND_NS));
+        assert_eq!(names.look_up("a.b", ExchangeId(2), 2 * SECOND_NS), Known::Later);
+        assert_eq!(names.look_up("a.b", ExchangeId(3), 2 * SECOND_NS), Known::Later);
+        assert_eq!(names.questions().len(), 1);
+        // Without an answer they are all that is known.
+        let waited = names.learn(&"a.b".into(), None, 3 * SECOND_NS);
+        assert_eq!(waited, [ExchangeId(2), ExchangeId(3)]);
+        assert!(!names.doubt("a.b", 4 * SECOND_NS), "it was asked for just now");
+        let known = Known::Addresses(some().expect("an address"));
+        assert_eq!(names.look_up("a.b", ExchangeId(2), 3 * SECOND_NS), known);
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl Outbound {
 
     /// The handshake of its transport failed. A server can still refuse it when this side has agreed, and has begun
     /// streams.
-    pub fn on_handshake_failed(&mut self, client: &mut Client, why: Violation) {
+    pub fn on_handshake_failed(&mut self, client: &mut Client, why: Violation, now_ns: u64) {
         if self.h2.is_some() {
             return self.on_transport_failed(client, why);
         }
@@ -43,7 +43,7 @@ impl Outbound {
             // As if no server had listened there: another address may lead to a server that works.
             Violation::Cut => {
                 client.break_promise(self);
-                client.connect_failed(id, ExchangeFailure::Tls(why));
+                client.connect_failed(id, ExchangeFailure::Tls(why), now_ns);
             }
             why => client.fail(id, ExchangeFailure::Tls(why)),
         }

@@ -120,13 +120,20 @@ impl Client {
         self.schedule(id);
     }
 
-    /// A connection failed: tries the next address.
-    pub(crate) fn connect_failed(&mut self, id: ExchangeId, failure: ExchangeFailure) {
+    /// A connection failed: tries the next address, or looks the name up again, which may lead elsewhere by now.
+    pub(crate) fn connect_failed(&mut self, id: ExchangeId, failure: ExchangeFailure, now_ns: u64) {
         let Some(exchange) = self.exchanges.running(id) else { return };
-        if exchange.untried.is_empty() || failure == ExchangeFailure::Stopping {
-            self.fail(id, failure);
-        } else {
+        let is_own = matches!(failure, ExchangeFailure::Stopping | ExchangeFailure::TooMany);
+        if failure != ExchangeFailure::Stopping && !exchange.untried.is_empty() {
             self.connect(id);
+        } else if let OriginHost::Name(name) = &exchange.to.origin.host
+            && !is_own
+            && self.names.doubt(name, now_ns)
+        {
+            exchange.connection = None;
+            self.find(id, now_ns);
+        } else {
+            self.fail(id, failure);
         }
     }
 
@@ -140,7 +147,8 @@ impl Client {
         let Ticket { exchange: id, to, address, promise } = self.tickets.take(ticket)?;
         if let Err(kind) = begun {
             self.release(&to, promise);
-            self.connect_failed(id, ExchangeFailure::of_connecting(kind));
+            let failure = ExchangeFailure::of_connecting(kind);
+            self.connect_failed(id, failure, context.now.monotonic_ns);
             return None;
         }
         let Some(exchange) = self.exchanges.running(id) else {

@@ -147,10 +147,11 @@ impl Health {
         }
     }
 
-    /// A request was answered in time.
+    /// A request was answered in time. That does not end a pause that a check began: a program that shuts down fails
+    /// its checks and finishes its requests.
     pub(crate) fn on_answer(&mut self, now_ns: u64) {
         (self.failures, self.cuts, self.factor) = (0, 0, 0);
-        if self.standing != ServerStanding::Up {
+        if self.standing != ServerStanding::Up && !self.awaits_check() {
             self.standing = ServerStanding::Up;
             (self.reason, self.since_ns) = (HealthReason::Answered, now_ns);
         }

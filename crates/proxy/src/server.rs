@@ -100,9 +100,18 @@ impl Server {
     /// It is the server that another one was, under other rules.
     pub(crate) fn inherit(&mut self, old: &Self, checks: Checks) {
         (self.requests, self.failures) = (old.requests, old.failures);
-        self.readiness = old.readiness;
+        (self.readiness, self.warm_since_ns) = (old.readiness, old.warm_since_ns);
         if checks == Checks::Made || !old.health.awaits_check() {
             self.health = old.health.clone();
+        }
+    }
+
+    /// Something says how it is; if it is well again, its share of the requests grows.
+    pub(crate) fn change_health(&mut self, now_ns: u64, change: impl FnOnce(&mut Health)) {
+        let was_up = self.health.standing() == ServerStanding::Up;
+        change(&mut self.health);
+        if !was_up && self.health.standing() == ServerStanding::Up {
+            self.warm_up(now_ns);
         }
     }
 

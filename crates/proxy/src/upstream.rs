@@ -183,11 +183,7 @@ impl<W: Copy + Eq> Upstream<W> {
     pub fn on_head(&mut self, index: ServerIndex, first_byte_ns: u64, now_ns: u64) {
         let is_slow = self.rules.health.slow_ns.is_some_and(|slow_ns| first_byte_ns > slow_ns);
         if let (Some(server), false) = (self.servers.get_mut(usize::from(index.0)), is_slow) {
-            let was_up = server.health.standing() == ServerStanding::Up;
-            server.health.on_head(now_ns);
-            if !was_up && server.health.standing() == ServerStanding::Up {
-                server.warm_up(now_ns);
-            }
+            server.change_health(now_ns, |health| health.on_head(now_ns));
         }
     }
 
@@ -200,11 +196,7 @@ impl<W: Copy + Eq> Upstream<W> {
             RequestOutcome::Answered { first_byte_ns } => match rules.slow_ns {
                 Some(slow_ns) if first_byte_ns > slow_ns => HealthReason::Slow,
                 _ => {
-                    let was_up = server.health.standing() == ServerStanding::Up;
-                    server.health.on_answer(now_ns);
-                    if !was_up {
-                        server.warm_up(now_ns);
-                    }
+                    server.change_health(now_ns, |health| health.on_answer(now_ns));
                     return;
                 }
             },
@@ -229,13 +221,11 @@ impl<W: Copy + Eq> Upstream<W> {
     pub fn on_check(&mut self, index: ServerIndex, check: HealthCheck, now_ns: u64) {
         let (rules, is_last) = (self.rules.health, self.is_last(index));
         let Some(server) = self.servers.get_mut(usize::from(index.0)) else { return };
-        let was_up = server.health.standing() == ServerStanding::Up;
-        if server.health.on_check(check, &rules, now_ns) == Verdict::Fails && !is_last {
-            server.health.pause_until_checked(now_ns);
-        }
-        if !was_up && server.health.standing() == ServerStanding::Up {
-            server.warm_up(now_ns);
-        }
+        server.change_health(now_ns, |health| {
+            if health.on_check(check, &rules, now_ns) == Verdict::Fails && !is_last {
+                health.pause_until_checked(now_ns);
+            }
+        });
     }
 
     /// Whether all other servers are paused or drained. Then this one goes on, because slowness must not become an

@@ -10,9 +10,11 @@ mod meter;
 mod pace;
 mod rule;
 mod table;
+mod untold;
 
 pub use limiter::{Limit, LimitCounts, Limiter, RemoteUses};
 pub use meter::{Meter, Uses};
 pub use pace::{QuotaDecision, QuotaPace};
 pub use rule::Rule;
 pub use table::KeyTable;
+pub use untold::Untold;

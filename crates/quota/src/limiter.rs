@@ -43,6 +43,15 @@ pub struct LimitCounts {
 pub struct RemoteUses(Vec<(Arc<str>, Uses)>);
 
 impl RemoteUses {
+    pub(crate) fn new(uses: Vec<(Arc<str>, Uses)>) -> Self {
+        Self(uses)
+    }
+
+    /// The uses, each with the name of its limit.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Uses)> {
+        self.0.iter().map(|(name, uses)| (name, uses))
+    }
+
     /// Whether there is nothing to tell.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -38,6 +38,20 @@ enum Telling {
 }
 
 impl Uses {
+    pub(crate) fn new(rates: Vec<(u64, u64)>, open: Vec<(u64, i64)>) -> Self {
+        Self { rates, open }
+    }
+
+    /// Keys, and the nanoseconds that they have used.
+    pub(crate) fn rates(&self) -> &[(u64, u64)] {
+        &self.rates
+    }
+
+    /// Keys, and how many more are open.
+    pub(crate) fn open(&self) -> &[(u64, i64)] {
+        &self.open
+    }
+
     /// Whether there is nothing to tell.
     pub fn is_empty(&self) -> bool {
         self.rates.is_empty() && self.open.is_empty()
@@ -206,11 +220,10 @@ impl Meter {
         if self.telling == Telling::Nobody {
             return;
         }
-        let has_room = self.news.open.len() < NEWS_MAX;
         match self.news.open.last_mut() {
             Some((last, sum)) if *last == key => *sum += more,
-            _ if has_room => self.news.open.push((key, more)),
-            _ => {}
+            // Whatever is told of an opening, its end has to be told, too.
+            _ => self.news.open.push((key, more)),
         }
     }
 }

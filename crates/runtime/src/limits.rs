@@ -1,6 +1,10 @@
 //! Every limit of the runtime: name, number and consequence.
 
+mod accepting;
+
 use std::time::Duration;
+
+pub use accepting::*;
 
 /// Processes whose answers are held back together, so that several run before several are sent.
 ///
@@ -19,12 +23,6 @@ pub const GROUP_RUN_TICKS: u64 = 200_000;
 ///
 /// Consequence: a longer one is sent at once.
 pub const GROUP_ANSWER_BYTES: usize = 16 * 1024;
-
-/// Connections accepted from one listener in one turn.
-///
-/// Consequence: the rest stays in the kernel's queue until the next turn, so a flood of connections cannot
-/// delay the open ones.
-pub const ACCEPTS_PER_TURN: usize = 256;
 
 /// Connections begun in one turn. Over loopback, `connect` also runs the other end: about 20 us each.
 ///
@@ -185,18 +183,6 @@ pub const BUSY_POLL_US: u32 = 0;
 ///
 /// Consequence: on a shared core the scheduler blocks at once, like any other server.
 pub const SPIN_PAUSE_NS: u64 = 1_000_000_000;
-
-/// Nanoseconds that a listener stays paused when there is no descriptor or no room.
-///
-/// Consequence: clients wait in the kernel's queue until the next try. There is never a busy loop.
-pub const ACCEPT_PAUSE_NS: u64 = 100_000_000;
-
-/// Nanoseconds from the start of a drain until the listeners are closed. In this time clients that have begun to
-/// connect are accepted, and new ones cannot begin.
-///
-/// Consequence: a client that needs longer for the rest of the handshake is reset, and so is one that needs longer for
-/// its first bytes where the client speaks first.
-pub const DRAIN_DOORS_NS: u64 = 100_000_000;
 
 /// Nanoseconds between two log lines about the same problem.
 ///

@@ -297,3 +297,7 @@ pub const PASSWORD_KNOWN_MS: u64 = 5 * 60 * 1000;
 
 /// 4,096 requests may wait because of a limit with `delay`, per scheduler; further ones are answered with 429.
 pub const LIMIT_DELAYED_MAX: usize = 4096;
+
+/// Milliseconds after which a scheduler with a full mailbox is told again what was used of limits. Until then it lets
+/// that much more through.
+pub const UNTOLD_AGAIN_MS: u64 = 1;

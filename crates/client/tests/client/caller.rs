@@ -73,9 +73,9 @@ impl Service for Caller {
         &mut self,
         outbound: &mut Box<Outbound>,
         why: Violation,
-        _: &mut Context<'_, ()>,
+        context: &mut Context<'_, ()>,
     ) {
-        outbound.on_handshake_failed(&mut self.client, why);
+        outbound.on_handshake_failed(&mut self.client, why, context.now.monotonic_ns);
     }
 
     fn on_transport_failed(

@@ -29,6 +29,9 @@ const SPARE: &str = "
     stream_timeout stream_close_delay trusted_proxies
 ";
 
+/// The longest `check_interval`, in seconds.
+const CHECK_INTERVAL_MAX_S: u64 = 3_600;
+
 /// Options of connections that change what they cost.
 const SPARE_TRANSPORT: &str = "
     keepalive keepalive_idle_conns keepalive_interval compression read_buffer write_buffer
@@ -62,6 +65,7 @@ impl Proxy {
                 ("transport", [kind]) if kind == "http" => {
                     is_encrypted |= transport(inner, &mut section)?
                 }
+                _ if watch(inner, &mut section) => {}
                 (name, _) if is_in(SPARE, name) => section.note(inner.unknown()),
                 _ => return Err(inner.unknown()),
             }
@@ -254,6 +258,33 @@ fn address(server: &str) -> Option<String> {
     let rest = if rest.starts_with(':') { format!("127.0.0.1{rest}") } else { rest.to_owned() };
     let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     Some(if has_port { rest } else { format!("{rest}:{port}") })
+}
+
+/// When a server has failed; `false`: it has no counterpart.
+fn watch(line: &Directive, section: &mut Section) -> bool {
+    let [value] = line.arguments() else { return false };
+    let time = seconds(value).filter(|time| *time > 0);
+    let number = value.parse::<u16>().ok();
+    let read = match line.name() {
+        "health_uri" => {
+            let is_path = value.starts_with('/') && is_plain(value);
+            is_path.then(|| ("check", quoted(value)))
+        }
+        "health_interval" => time
+            .filter(|time| *time <= CHECK_INTERVAL_MAX_S)
+            .map(|time| ("check_interval", quoted(&format!("{time}s")))),
+        "health_timeout" => time.map(|time| ("check_timeout", quoted(&format!("{time}s")))),
+        "health_status" => number
+            .filter(|status| (200..600).contains(status))
+            .map(|status| ("check_status", status.to_string())),
+        "fail_duration" => time.map(|time| ("failure_pause", quoted(&format!("{time}s")))),
+        "max_fails" => number.filter(|most| *most > 0).map(|most| ("failures", most.to_string())),
+        _ => None,
+    };
+    if let Some((key, value)) = &read {
+        section.set(key, value);
+    }
+    read.is_some()
 }
 
 /// How a server of an upstream is chosen.

@@ -162,7 +162,7 @@ impl Location {
         }
         settings.extend(tries.map(|tries| ("try".to_owned(), list(&tries))));
         let is_part = matches!((&taken, matcher), (Matcher::Path(_), Matcher::Prefix(_)));
-        let route = Route::new(taken, Action::Files(settings));
+        let route = Route::new(taken, Action::Files(settings)).with_notes(&self.lost(server));
         routes.push(Emitted::plain(self.settings().dress(route)));
         if is_part {
             routes.push(closed(matcher.clone(), "only the first of these paths is a file"));
@@ -193,6 +193,18 @@ impl Location {
             Matcher::Prefix(_) if is_directory => Ok((matcher.clone(), root(alias))),
             _ => Err("such an alias has no counterpart"),
         }
+    }
+
+    /// Fields that answers lose: nginx has another location answer with the last of `try_files`.
+    fn lost(&self, server: &dyn Others) -> Vec<String> {
+        let last = self.tries().and_then(|directive| directive.arguments().last());
+        let path = last.filter(|path| path.starts_with('/') && !server.looks_as(self, path));
+        let told = |(directive, path): (&Directive, &String)| {
+            let why =
+                format!("the fields that another location gives `{path}` are not in these answers");
+            directive.told(&why)
+        };
+        self.tries().zip(path).map(told).into_iter().collect()
     }
 
     /// The paths of `try_files`.
@@ -248,6 +260,9 @@ fn is_file(alias: &str, path: &str) -> bool {
 /// The other locations of a server.
 pub(super) trait Others {
     fn is_answered_as(&self, location: &Location, path: &str) -> bool;
+
+    /// Whether the location that answers a path adds the same fields.
+    fn looks_as(&self, location: &Location, path: &str) -> bool;
 
     /// The directories of a location whose index is answered by another one, in another way.
     fn answer_index(&self, location: &Location, matcher: &Matcher, name: &str) -> Vec<Matcher>;

@@ -1,10 +1,10 @@
-//! The fields of requests to a proxied server: `proxy_set_header` of nginx.
+//! The fields of requests to a proxied server (`proxy_set_header` of nginx), and one of answers.
 //!
-//! Owns which of them have a counterpart. Never reads any other directive.
+//! Owns which of them have a counterpart, and the `Cache-Control` of `expires`.
 
 use super::variables::is_plain;
 use crate::directive::Directive;
-use crate::word::{list, quoted, table};
+use crate::word::{list, quoted, seconds, table};
 
 /// The fields in force in a block.
 #[derive(Debug, Clone, Default)]
@@ -93,4 +93,19 @@ impl RequestFields {
         }
         settings
     }
+}
+
+/// What `expires` makes of `Cache-Control`, if anything; `None`: it has no counterpart.
+pub(super) fn lifetime(directive: &Directive) -> Option<Option<String>> {
+    let value = directive.arguments().last().map_or("", String::as_str);
+    Some(match value {
+        "off" => None,
+        "epoch" => Some("no-cache".to_owned()),
+        "max" => Some("max-age=315360000".to_owned()),
+        value if value.starts_with('-') => Some("no-cache".to_owned()),
+        value => {
+            let age = seconds(value).filter(|_| directive.arguments().len() == 1)?;
+            Some(format!("max-age={age}"))
+        }
+    })
 }

@@ -12,6 +12,7 @@ mod order;
 mod phases;
 mod place;
 mod quotas;
+mod repeats;
 mod server;
 mod settings;
 mod spare;

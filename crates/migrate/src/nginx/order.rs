@@ -234,6 +234,10 @@ impl Others for Order<'_> {
         std::ptr::eq(found, location) || is_plain(found, location)
     }
 
+    fn looks_as(&self, location: &Location, path: &str) -> bool {
+        chosen(self.server, path).settings().looks_as(location.settings())
+    }
+
     fn answer_index(&self, location: &Location, matcher: &Matcher, name: &str) -> Vec<Matcher> {
         let directories = match matcher {
             Matcher::Path(path) if path.ends_with('/') => matcher.clone(),

@@ -4,8 +4,9 @@
 //! `allow` and `proxy_set_header`. A directive that is not known closes the block, and those in it.
 
 use super::caching::{Cached, Caching, Taken};
-use super::fields::RequestFields;
+use super::fields::{RequestFields, lifetime};
 use super::quotas::{InForce, Quota};
+use super::repeats;
 use super::spare::{self, Spare};
 use super::variables::is_plain;
 use crate::access::{Access, Said, Satisfy, Users};
@@ -104,10 +105,13 @@ impl Settings {
             "proxy_ssl_certificate" => self.of_upstream("certificate", value),
             "proxy_ssl_certificate_key" => self.of_upstream("key", value),
             "proxy_ssl_name" => self.of_upstream("server_name", value),
-            "disable_symlinks" | "auth_request" | "merge_slashes" | "gunzip"
+            "disable_symlinks" | "auth_request" | "merge_slashes" | "gunzip" | "proxy_redirect"
                 if matches!(value, "off" | "on")
                     && (value == "off") != (directive.name() == "merge_slashes") => {}
             "proxy_http_version" => self.version(directive, value),
+            "proxy_next_upstream" | "proxy_next_upstream_tries" => {
+                self.notes.extend(repeats::take(directive, &mut self.upstream));
+            }
             // `Connection` is set by the proxy itself, and a limit answers 429.
             "map" if value == "$http_upgrade" => {}
             "limit_req_status" | "limit_conn_status" if value == "429" => {}
@@ -223,19 +227,10 @@ impl Settings {
     }
 
     fn expires(&mut self, directive: &Directive) {
-        let value = directive.arguments().last().map_or("", String::as_str);
-        self.expires = match value {
-            "off" => None,
-            "epoch" => Some("no-cache".to_owned()),
-            "max" => Some("max-age=315360000".to_owned()),
-            value if value.starts_with('-') => Some("no-cache".to_owned()),
-            value => match seconds(value) {
-                Some(seconds) if directive.arguments().len() == 1 => {
-                    Some(format!("max-age={seconds}"))
-                }
-                _ => return self.notes.push(directive.unknown()),
-            },
-        };
+        match lifetime(directive) {
+            Some(lifetime) => self.expires = lifetime,
+            None => self.notes.push(directive.unknown()),
+        }
     }
 
     fn field(&mut self, directive: &Directive) {
@@ -352,6 +347,13 @@ impl Settings {
             && self.root == other.root
             && self.access() == other.access()
             && self.listing == other.listing
+    }
+
+    /// Whether answers have the same fields.
+    pub(super) fn looks_as(&self, other: &Self) -> bool {
+        let look =
+            |one: &Self| (one.headers.clone(), one.expires.clone(), one.cache_control.clone());
+        look(self) == look(other)
     }
 
     fn logged(&self, route: Route) -> Route {

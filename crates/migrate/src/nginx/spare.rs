@@ -20,8 +20,8 @@ const SILENT: &str = "
     port_in_redirect absolute_redirect server_name_in_redirect autoindex_exact_size
     autoindex_localtime autoindex_format proxy_buffering proxy_buffers
     proxy_buffer_size proxy_busy_buffers_size proxy_max_temp_file_size proxy_temp_file_write_size
-    proxy_temp_path proxy_request_buffering proxy_redirect proxy_socket_keepalive
-    proxy_send_timeout proxy_next_upstream proxy_next_upstream_tries proxy_next_upstream_timeout
+    proxy_temp_path proxy_request_buffering proxy_socket_keepalive
+    proxy_send_timeout proxy_next_upstream_timeout
     proxy_headers_hash_max_size proxy_headers_hash_bucket_size proxy_ssl_session_reuse
     proxy_ssl_protocols proxy_ssl_ciphers proxy_ssl_verify proxy_ssl_verify_depth
     proxy_ssl_server_name send_lowat resolver resolver_timeout
@@ -36,7 +36,7 @@ const TOLD: &str = "
     log_format open_log_file_cache keepalive_timeout keepalive_requests keepalive_time client_header_timeout client_body_timeout
     send_timeout limit_req_status limit_req_log_level limit_conn_status limit_conn_log_level map geo
     split_clients
-    limit_rate limit_rate_after proxy_force_ranges proxy_limit_rate proxy_cookie_path proxy_cookie_domain proxy_cookie_flags proxy_pass_header upstream_conf
+    limit_rate limit_rate_after proxy_force_ranges proxy_limit_rate proxy_redirect proxy_cookie_path proxy_cookie_domain proxy_cookie_flags proxy_pass_header upstream_conf
 ";
 
 /// The directives of the process.

@@ -45,6 +45,7 @@ pub(super) fn of_transport(
             .filter_map(|(key, value)| match key {
                 // Without a handshake there is no choice.
                 "http2" => Some(("h2c", value)),
+                "next_on" | "retries" => Some((key, value)),
                 key => key.ends_with("timeout").then_some((key, value)),
             })
             .collect(),

@@ -374,3 +374,17 @@ fn directive_without_counterpart_closes_only_its_own_requests() {
     let text = made(":80 {\n root * /srv\n try_files {path} /index.html\n file_server\n}\n");
     assert!(text.contains("index = [], try = [\"$path\", \"/index.html\"]"), "{text}");
 }
+
+#[test]
+fn watched_servers_are_checked() {
+    let options = "health_uri /up\nhealth_interval 15s\nhealth_timeout 3s\nhealth_status 204\nfail_duration \
+                   30s\nmax_fails 2\nhealth_body x";
+    let text = made(&format!(":80 {{\n reverse_proxy b:80 {{\n{options}\n}}\n}}\n"));
+    let (config, _) = table(&text);
+    let upstream = &config.upstreams[0];
+    let check = upstream.check.as_ref().unwrap();
+    let seconds = (check.interval.as_secs(), check.timeout.as_secs());
+    assert_eq!((&*check.path, seconds, check.status), ("/up", (15, 3), Some(204)), "{text}");
+    assert_eq!((upstream.health.failures, upstream.health.pause.as_secs()), (2, 30));
+    assert!(text.contains("`health_body x`: no counterpart"), "{text}");
+}

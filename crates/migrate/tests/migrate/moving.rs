@@ -10,7 +10,7 @@ const CACHED: &str = "http { proxy_cache_path /c keys_zone=z:1m; server { locati
      $http_authorization; } } }";
 
 /// The first cells of a row, what nginx and Caddy say, and an empty text where one has no counterpart.
-const ROWS: [(&str, &str, &str); 36] = [
+const ROWS: [(&str, &str, &str); 38] = [
     (
         "`server`, `server_name`",
         "server { listen 80; server_name a.example; root /a; } server { listen 80; server_name b.example; \
@@ -102,6 +102,17 @@ const ROWS: [(&str, &str, &str); 36] = [
         "`proxy_pass` with a path",
         "location /a/ { proxy_pass http://b/; } location /c/ { proxy_pass http://b/d/; }",
         "handle_path /a/* {\nreverse_proxy b:80\n}\nhandle /c/* {\nrewrite * /d{path}\nreverse_proxy b:80\n}",
+    ),
+    (
+        "`max_fails`, `fail_timeout`",
+        "http { upstream u { server a:1 max_fails=2 fail_timeout=5s; } server { location / { proxy_pass \
+         http://u; } } }",
+        "reverse_proxy b:80 {\nhealth_uri /up\nmax_fails 2\nfail_duration 5s\n}",
+    ),
+    (
+        "`proxy_next_upstream`, `proxy_next_upstream_tries`",
+        "location / { proxy_pass http://b; proxy_next_upstream error http_502; proxy_next_upstream_tries 3; }",
+        "",
     ),
     (
         "`set_real_ip_from` with `real_ip_recursive on`",

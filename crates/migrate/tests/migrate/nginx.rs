@@ -290,3 +290,35 @@ fn the_two_servers_that_certbot_writes_become_a_redirect_and_the_site() {
     );
     assert!(text.contains("certificate = \"/live/fullchain.pem\""), "{text}");
 }
+
+#[test]
+fn failed_server_leads_to_the_next_one_as_the_directive_says() {
+    let upstream = |lines: &str| {
+        let (config, _) = table(&server(&format!("location / {{ proxy_pass http://b; {lines} }}")));
+        (config.upstreams[0].next_on.clone(), config.upstreams[0].retries)
+    };
+    assert_eq!(upstream(""), (vec![], 1));
+    assert_eq!(upstream("proxy_next_upstream error timeout http_503 http_404;"), (vec![503], 1));
+    assert_eq!(
+        upstream("proxy_next_upstream http_502; proxy_next_upstream_tries 4;"),
+        (vec![502], 3)
+    );
+    assert_eq!(upstream("proxy_next_upstream off;"), (vec![], 0));
+    assert_eq!(upstream("proxy_next_upstream_tries 0;"), (vec![], 1));
+    let text = server("location / { proxy_pass http://b; proxy_next_upstream non_idempotent; }");
+    assert!(text.contains("`non_idempotent` has no counterpart"), "{text}");
+}
+
+#[test]
+fn lost_fields_and_redirects_of_servers_are_told() {
+    let fallback = "location / { try_files $uri /index.html; } location = /index.html { add_header \
+                    Cache-Control no-cache; }";
+    let told = "the fields that another location gives `/index.html` are not in these answers";
+    assert!(server(fallback).contains(told));
+    assert!(!server("try_files $uri /index.html; expires 1h;").contains(told));
+    let redirect = |value: &str| {
+        server(&format!("location / {{ proxy_pass http://b; proxy_redirect {value}; }}"))
+    };
+    assert!(redirect("http://b/ /").contains("`proxy_redirect http://b/ /`: no counterpart"));
+    assert!(!redirect("off").contains("proxy_redirect"));
+}

@@ -197,6 +197,30 @@ fn checks_pause_a_server_until_one_passes() {
     assert_ne!(standing(&two, 1), ServerStanding::Up);
 }
 
+/// A program that shuts down fails its checks first, and finishes the requests that it has.
+#[test]
+fn an_answer_does_not_end_the_pause_of_checks() {
+    let mut two = upstream(Balance::RoundRobin, &[1, 1]);
+    let first = ServerIndex(0);
+    let to_first = ServerPreference { sticky: Some(first), ..ServerPreference::default() };
+    assert_eq!(choose(&mut two, &to_first, 0), 0);
+    for _ in 0..3 {
+        two.on_check(first, HealthCheck::Failed, 1);
+    }
+    two.on_head(first, 1, 2);
+    two.judge(first, ANSWERED, 2);
+    two.release(first);
+    assert_eq!(standing(&two, 0), ServerStanding::Paused { until_ns: u64::MAX });
+    assert_eq!(two.views().next().unwrap().reason, HealthReason::CheckFailed);
+    assert!((0..10).all(|_| visit(&mut two, 3) == 1));
+    // Nor if it answers requests because there is no other server.
+    two.set_readiness(ServerIndex(1), Readiness::Drained, 4);
+    meet(&mut two, 0, ANSWERED, 4);
+    assert_eq!(standing(&two, 0), ServerStanding::Paused { until_ns: u64::MAX });
+    two.on_check(first, HealthCheck::Passed, 5);
+    assert_eq!(standing(&two, 0), ServerStanding::Up);
+}
+
 /// A server may answer its checks and fail its requests.
 #[test]
 fn a_check_does_not_end_the_pause_of_failures() {

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use proxy::{
-    Balance, HealthCheck, Readiness, RequestOutcome, ServerIndex, ServerPreference, Upstream,
+    Balance, Checks, HealthCheck, Readiness, RequestOutcome, ServerIndex, ServerPreference,
+    Upstream,
 };
 
 use super::{SECOND, choose, rules, visit};
@@ -90,6 +91,16 @@ fn only_a_server_that_was_not_well_is_warmed_up() {
     assert_eq!(to_first(&mut drained, 110, SECOND), 10);
     drained.set_readiness(first, Readiness::Ready, SECOND + SPAN / 2);
     assert_eq!(to_first(&mut drained, 155, SECOND + SPAN / 2), 55, "it was ready already");
+}
+
+/// A reload changes the rules of an upstream.
+#[test]
+fn share_goes_on_growing_under_other_rules() {
+    let old = warming(Balance::RoundRobin, &[1, 1], 7);
+    let mut new = warming(Balance::RoundRobin, &[1, 1, 1], 7);
+    new.inherit(&old, Checks::None);
+    let first = to_first(&mut new, 210, 0);
+    assert_eq!(first, 10);
 }
 
 #[test]

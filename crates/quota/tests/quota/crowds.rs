@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use quota::{KeyTable, Limit, Limiter, QuotaDecision, QuotaPace, Rule};
+use quota::{KeyTable, Limit, Limiter, QuotaDecision, QuotaPace, Rule, Untold};
 
 use crate::SECOND_NS;
 
@@ -218,6 +218,38 @@ fn news_and_ends_find_their_limit_over_a_reload() {
     here.close("none", used);
     assert!(here.take_news().is_empty());
     assert!(!passes(&mut here, 1, 1, now_ns));
+}
+
+/// A scheduler whose mailbox is full is told later.
+#[test]
+fn late_news_is_told_in_sums_and_whole() {
+    let now_ns = SECOND_NS;
+    let limits = || Arc::from(vec![open("open", 3), limit("daily", (1, DAY_S), 3)]);
+    let mut limiters: Vec<Limiter> = (0..2).map(|_| Limiter::new(1024, 2, 7)).collect();
+    let [here, there] = limiters.as_mut_slice() else { panic!("there are two") };
+    here.set_limits(limits(), now_ns);
+    there.set_limits(limits(), now_ns);
+    let (opened, used) = (here.key(0, 1_u64), here.key(1, 1_u64));
+    assert_eq!(here.take(0, opened, now_ns), QuotaDecision::Allowed);
+    there.learn(&here.take_news(), now_ns);
+    // From now on there is no room: it closes, and others are opened and closed.
+    let mut untold = Untold::default();
+    for _ in 0..3 {
+        here.close("open", opened);
+        untold.add(&here.take_news());
+        assert_eq!(here.take(0, opened, now_ns), QuotaDecision::Allowed);
+        untold.add(&here.take_news());
+        assert_eq!(here.take(1, used, now_ns), QuotaDecision::Allowed);
+        untold.add(&here.take_news());
+    }
+    here.close("open", opened);
+    untold.add(&here.take_news());
+    assert!(!untold.is_empty());
+    there.learn(&untold.take(), now_ns);
+    assert!(untold.is_empty() && untold.take().is_empty());
+    let opens = (0..4).map(|_| passes(there, 0, 1, now_ns));
+    assert_eq!(opens.collect::<Vec<_>>(), [true, true, true, false]);
+    assert!(!passes(there, 1, 1, now_ns), "the rate was used up");
 }
 
 prop_compose! {

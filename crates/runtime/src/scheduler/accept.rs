@@ -11,7 +11,9 @@ use sys::socket::Peer;
 use super::Scheduler;
 use crate::account::{TimeAccount, charged_to};
 use crate::diagnostic::{self, Level};
-use crate::limits::{ACCEPT_PAUSE_NS, ACCEPTS_PER_TURN, COMPLAINT_INTERVAL_NS};
+use crate::limits::{
+    ACCEPT_PAUSE_NS, ACCEPT_TICKS_PER_TURN, ACCEPTS_PER_TURN, COMPLAINT_INTERVAL_NS,
+};
 use crate::process::{Flags, Process};
 use crate::service::{Beginning, CloseReason, ListenerIndex, Service};
 use crate::slots::ProcessId;
@@ -73,7 +75,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         // Once some were accepted there may be none left, so no connection is closed to make room before the next
         // event.
         let (mut took_some, mut made_room) = (false, false);
+        let begun = self.executor.pollset.tick_counter();
         for _ in 0..ACCEPTS_PER_TURN {
+            let took = self.executor.pollset.tick_counter().saturating_sub(begun);
+            if took_some && took > ACCEPT_TICKS_PER_TURN {
+                return;
+            }
             if self.table.is_full() {
                 if took_some {
                     return;

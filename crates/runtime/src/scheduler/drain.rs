@@ -8,7 +8,7 @@
 use sys::pollset::Pollset;
 
 use super::Scheduler;
-use crate::limits::{ACCEPTS_PER_TURN, DRAIN_DOORS_NS};
+use crate::limits::{DRAIN_ACCEPTS, DRAIN_DOORS_NS};
 use crate::process::Mode;
 use crate::service::{CloseReason, ListenerIndex, Service};
 
@@ -109,8 +109,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     fn accept_the_rest(&mut self) {
         for number in 0..self.gates.len() {
             let index = ListenerIndex(u16::try_from(number).expect("a few listeners"));
-            // Limit: a queue holds at most net.core.somaxconn connections; sixteen rounds empty 4,096.
-            for _ in 0..4096 / ACCEPTS_PER_TURN {
+            let most = self.executor.stats.accepts + DRAIN_ACCEPTS;
+            while self.executor.stats.accepts < most {
                 let (accepts, panics) = (self.executor.stats.accepts, self.executor.stats.panics);
                 self.guarded(|scheduler| scheduler.accept_waiting(index));
                 if self.executor.stats.accepts == accepts && self.executor.stats.panics == panics {

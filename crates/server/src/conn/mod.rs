@@ -256,7 +256,8 @@ impl Service for Connections {
     ) {
         match process {
             Process::Outbound(outbound) => {
-                outbound.on_handshake_failed(self.exchanges(), why);
+                let now_ns = context.now.monotonic_ns;
+                outbound.on_handshake_failed(self.exchanges(), why, now_ns);
             }
             Process::Cluster(connection) => {
                 if let Some(link) = &mut self.cluster {

@@ -1,7 +1,7 @@
 //! Messages of streams: history and new messages become one sequence without a gap.
 //!
-//! Owns how the home of a channel learns its messages, and what subscribers are told when some are lost. Each message
-//! names the one before it, so a gap is seen; what is missing is read. What cannot be read is lost, and all are told.
+//! Owns what follows when a message comes, and what subscribers are told when some are lost. Each message names the one
+//! before it, so a gap is seen; what is missing is read (`histories`). What cannot be read is lost, and all are told.
 
 use std::sync::Arc;
 
@@ -12,12 +12,9 @@ use super::super::transit::Bound;
 use super::Contact;
 use super::rounds::Round;
 use crate::channel::Place;
-use crate::cluster::HistoryPart;
-use crate::history::History;
 use crate::letter::Item;
 use crate::limits::{AWAY_MS, HELD_BYTES};
 use crate::message::Payload;
-use crate::node::Remainder;
 use crate::position::Position;
 use crate::shared::{Shared, Sight};
 
@@ -108,128 +105,8 @@ impl Channels {
         self.want_read(place);
     }
 
-    /// A part of a history was read.
-    pub(super) fn on_history<M>(
-        &mut self,
-        name: &str,
-        read: u64,
-        part: &HistoryPart,
-        context: &mut ServiceContext<'_, M>,
-    ) {
-        let Some(place) = self.end_read(name, read) else { return };
-        let Some(channel) = &mut self.channels[place as usize] else { return };
-        let Some(shared) = &mut channel.shared else { return };
-        if shared.sight == Sight::Unknown {
-            self.draft(place, read, part, context);
-        } else if channel.epoch == part.epoch {
-            self.fill(place, read, part, context);
-        } else {
-            // Everything is read anew. Subscribers are told when that is done.
-            (shared.sight, shared.draft) = (Sight::Unknown, None);
-            self.want_read(place);
-        }
-    }
-
-    /// The channel of a read that is under way, which ends.
-    fn end_read(&mut self, name: &str, read: u64) -> Option<u32> {
-        self.cluster.as_mut()?.reads.end(read);
-        let place = self.by_name.get(name).copied()?;
-        let shared = self.shared_mut(place)?;
-        shared.read.take_if(|of| *of == read)?;
-        Some(place)
-    }
-
-    /// The first messages that are known of a channel, or of its new epoch.
-    fn draft<M>(
-        &mut self,
-        place: u32,
-        read: u64,
-        part: &HistoryPart,
-        context: &mut ServiceContext<'_, M>,
-    ) {
-        let now_ms = context.now.monotonic_ms();
-        let Some(channel) = &mut self.channels[place as usize] else { return };
-        let rules = Arc::clone(&channel.rules);
-        let Some(shared) = &mut channel.shared else { return };
-        let (epoch, mut history) = match shared.draft.take() {
-            None => (part.epoch, History::of_stream(part.complete_after)),
-            Some((epoch, _)) if epoch != part.epoch => {
-                // It was another stream in the middle. From the beginning again.
-                return self.want_read(place);
-            }
-            Some((_, history)) if history.known() < part.complete_after => {
-                (part.epoch, History::of_stream(part.complete_after))
-            }
-            Some(draft) => draft,
-        };
-        for message in &part.messages {
-            if message.number > history.known() {
-                let at_ms = now_ms.saturating_sub(message.age_ms);
-                history.push(message.number, &message.body, at_ms, &rules.history);
-            }
-        }
-        history.trim(now_ms, &rules.history);
-        history.know(part.last);
-        if part.rest == Remainder::Some {
-            shared.draft = Some((epoch, history));
-            return self.want_read(place);
-        }
-        let was_told = std::mem::replace(&mut shared.is_told, true);
-        shared.sight = Sight::Doubtful;
-        self.history_bytes += history.held_bytes();
-        self.history_bytes -= channel.history.held_bytes();
-        (channel.epoch, channel.history) = (epoch, history);
-        if was_told {
-            self.tell_lost(place);
-        }
-        self.settle_stream(place, Some(read), context);
-        self.bound_histories();
-    }
-
-    /// Messages behind those that are known.
-    fn fill<M>(
-        &mut self,
-        place: u32,
-        read: u64,
-        part: &HistoryPart,
-        context: &mut ServiceContext<'_, M>,
-    ) {
-        let now_ms = context.now.monotonic_ms();
-        let Some(channel) = &mut self.channels[place as usize] else { return };
-        let name = Arc::clone(&channel.name);
-        if part.complete_after > channel.history.known() {
-            self.lose(place, part.complete_after);
-        }
-        for message in &part.messages {
-            let known = self.known_of(place);
-            if message.number <= known {
-                continue;
-            }
-            let at_ms = now_ms.saturating_sub(message.age_ms);
-            let (number, body, matching) = (Some(message.number), &message.body, &[][..]);
-            let place_of = Some(place);
-            let channel = self.rulebook.find(&name);
-            let message = Bound { channel, body, number, place: place_of, matching, at_ms };
-            if self.accept_numbered(message).is_err() {
-                // There is no room now: the rest is read later.
-                return self.fail_read(place, context);
-            }
-        }
-        if part.rest == Remainder::Some {
-            return self.want_read(place);
-        }
-        if let Some(channel) = &mut self.channels[place as usize] {
-            channel.history.know(part.last);
-        }
-        self.settle_stream(place, Some(read), context);
-    }
-
-    fn known_of(&self, place: u32) -> u64 {
-        self.channels[place as usize].as_ref().map_or(0, |channel| channel.history.known())
-    }
-
     /// The messages of the stream were read. If nothing is missing before the messages that wait, they follow.
-    fn settle_stream<M>(
+    pub(super) fn settle_stream<M>(
         &mut self,
         place: u32,
         read: Option<u64>,
@@ -310,7 +187,7 @@ impl Channels {
     }
 
     /// Messages up to this number are lost, as far as they are not known.
-    fn lose(&mut self, place: u32, last: u64) {
+    pub(super) fn lose(&mut self, place: u32, last: u64) {
         let Some(channel) = &mut self.channels[place as usize] else { return };
         self.history_bytes -= channel.history.held_bytes();
         channel.history.begin_anew(last);
@@ -330,27 +207,6 @@ impl Channels {
             }
         }
         self.put_lost(place);
-    }
-
-    /// A history could not be read: it is tried again later. Subscribers who wait for it do not wait for ever.
-    pub(super) fn on_read_failed<M>(
-        &mut self,
-        name: &str,
-        read: u64,
-        context: &mut ServiceContext<'_, M>,
-    ) {
-        if let Some(place) = self.end_read(name, read) {
-            self.fail_read(place, context);
-        }
-    }
-
-    fn fail_read<M>(&mut self, place: u32, context: &mut ServiceContext<'_, M>) {
-        let Some(shared) = self.shared_mut(place) else { return };
-        let is_long = shared.fail();
-        if is_long && shared.sight == Sight::Unknown {
-            self.go_on_without(place, context);
-        }
-        self.want_read(place);
     }
 
     /// Subscribers join although nothing is known: as if messages were lost, and they are told so when the history was

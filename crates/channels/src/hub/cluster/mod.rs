@@ -2,12 +2,13 @@
 //!
 //! Owns what is asked of the cluster and which news go where. `commits` publishes into streams, `interest` says which
 //! channels are followed, `confirming` when that is in force, `following` merges their messages, `reads` bounds what
-//! is read, `rounds` go through all channels, `nodes` knows the members elsewhere, `questions` asks other nodes. Never
-//! knows how a node is reached: the caller takes the orders and brings the news.
+//! is read, `histories` takes it in, `rounds` go through all channels, `nodes` knows the members elsewhere, `questions`
+//! asks other nodes. Never knows how a node is reached: the caller takes the orders and brings the news.
 
 mod commits;
 mod confirming;
 mod following;
+mod histories;
 mod interest;
 mod nodes;
 mod questions;

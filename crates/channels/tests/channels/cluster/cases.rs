@@ -173,8 +173,10 @@ fn a_stream_that_is_lost_is_another_epoch() {
             nodes.bus.streams[1].lose();
         }
         nodes.send(1, publisher, "pub c 3\n");
-        let told = heard(&nodes.received(0, reader));
+        let received = nodes.received(0, reader);
+        let told = heard(&received);
         assert!(matches!(&told[..2], [Heard::At(_), Heard::Lost]), "{told:?}");
+        assert_eq!(messages(&received), ["3"], "it came after the loss");
         nodes.send(1, publisher, "pub c 4\n");
         assert_eq!(messages(&nodes.received(0, reader)), ["4"]);
         let late = nodes.connect(1);

@@ -11,13 +11,39 @@ mod grouped;
 mod holders;
 mod memory;
 
-use runtime::limits::{EVICTION_CANDIDATES, MESSAGES_PER_TURN, OUTBOX_HIGH_WATER_BYTES, TICK_MS};
+use runtime::limits::{
+    ACCEPT_TICKS_PER_TURN, EVICTION_CANDIDATES, MESSAGES_PER_TURN, OUTBOX_HIGH_WATER_BYTES, TICK_MS,
+};
 use runtime::mailbox::Endpoint;
 use runtime::scheduler::{SchedulerSettings, TurnWait};
 use runtime::service::CloseReason;
 use world::{ALWAYS, ClientId, ClientState, Faults, Random, Stall};
 
-use crate::turns::bench::{LONG_ANSWER, RESUME, Ran, bench, bench_with};
+use crate::turns::bench::{Bench, LONG_ANSWER, RESUME, Ran, bench, bench_with};
+
+#[test]
+fn accepting_goes_on_in_the_next_turn_when_its_share_of_one_is_used() {
+    let mut bench = bench(Faults::none());
+    let watched = bench.connect();
+    bench.scheduler.service().watched = Some((bench.world.clone(), watched));
+    bench.turn();
+    let clients: Vec<ClientId> = (0..8).map(|_| bench.connect()).collect();
+    for client in &clients {
+        // A millisecond passes while it is answered.
+        bench.world.client_send(*client, b"slow\nanswer\n");
+    }
+    let accepted = |bench: &mut Bench| {
+        let before = bench.scheduler.stats().accepts;
+        bench.scheduler.turn(TurnWait::Forbidden).unwrap();
+        bench.scheduler.stats().accepts - before
+    };
+    let most = ACCEPT_TICKS_PER_TURN / 1_000_000 + 1;
+    assert_eq!((accepted(&mut bench), accepted(&mut bench)), (most, most));
+    bench.turn();
+    for client in clients {
+        assert_eq!(bench.world.client_received(client), b"answer\n");
+    }
+}
 
 #[test]
 fn lines_are_answered_whatever_the_cut() {

@@ -18,6 +18,7 @@ use wire::http::status::Status;
 
 use super::EntryChecks;
 use super::metered::{Charge, Owed};
+use crate::limits::UNTOLD_AGAIN_MS;
 use crate::message::{AnswerContext, ServiceContext};
 use crate::site::Site;
 use crate::site::exchange::Exchange;
@@ -223,7 +224,7 @@ impl EntryChecks {
 
     /// At the end of a turn: requests go on whose delay is over, and the other schedulers are told what was used.
     pub(in crate::site) fn end_turn(&mut self, data: &SiteData, context: &mut ServiceContext<'_>) {
-        if data.limits.is_empty() && self.metered.is_empty() {
+        if data.limits.is_empty() && self.metered.is_empty() && self.telling.is_empty() {
             return;
         }
         loop {
@@ -241,15 +242,9 @@ impl EntryChecks {
             spend(&mut limiter, owed, data, context.now.monotonic_ns);
         }
         let news = self.limiter.borrow_mut().take_news();
-        if news.is_empty() {
-            return;
-        }
-        let news = Arc::new(news);
-        let schedulers = self.schedulers;
-        let others: Vec<_> = context.mail.schedulers().filter(|one| one.0 < schedulers).collect();
-        for other in others {
-            // If it has no room, it lets this much more through.
-            let _untold = context.mail.send_part(other, Arc::clone(&news));
+        self.telling.tell(news, self.schedulers, context.mail);
+        if !self.telling.is_empty() {
+            context.wake_after_ms(UNTOLD_AGAIN_MS);
         }
     }
 

@@ -1,11 +1,12 @@
 //! The checks that decide whether a request is answered at all: limits, passwords, maintenance, and the way to
 //! encrypted connections.
 //!
-//! Owns what is known for that between requests. `limit` applies the limits, `metered` has the requests they delay.
-//! Never writes a reply: `access`, `https` and `maintained` do.
+//! Owns what is known for that between requests. `limit` applies the limits, `metered` has the requests they delay,
+//! `telling` what the other schedulers are to be told. Never writes a reply: `access`, `https` and `maintained` do.
 
 mod limit;
 mod metered;
+mod telling;
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -20,6 +21,7 @@ use runtime::slots::ProcessId;
 pub(super) use self::limit::Metering;
 use self::limit::new_limiter;
 use self::metered::Metered;
+use self::telling::Telling;
 use super::endpoints::Helpers;
 use super::exchange::address_of;
 use crate::access::{Checked, PasswordCheck, Passwords, Shown, Standing, UserFile};
@@ -36,6 +38,7 @@ pub(super) struct EntryChecks {
     limiter: Rc<RefCell<Limiter>>,
     /// Requests that a limit delays, and what is counted when one ends.
     metered: Metered,
+    telling: Telling,
     /// Passwords that requests have shown.
     passwords: Passwords,
     password_helper: Option<Endpoint>,
@@ -59,6 +62,7 @@ impl EntryChecks {
             schedulers: helpers.schedulers,
             limiter: new_limiter(data, 1, seed),
             metered: Metered::default(),
+            telling: Telling::default(),
             passwords: Passwords::new()?,
             password_helper: helpers.passwords,
             maintenance: Switches::default(),

@@ -103,7 +103,7 @@ impl Site {
                 None => return,
                 Some(ExchangeNews::Head(head)) => break head,
                 Some(ExchangeNews::Failed(failure)) => {
-                    let what = |address: &str| failure.at(address).to_string();
+                    let what = |address: &str| failure.in_log(address);
                     self.outgoing.proxies.note_at(place, (RequestOutcome::Failed, &what), now_ns);
                     // It is not asked again at once, if the stale answer may be used as long.
                     let _stale = self.outgoing.caches.stale_of(&upstream, fetch);

@@ -88,7 +88,7 @@ impl Caches {
         match ended {
             Ok(()) => proxies.end(place, now_ns),
             Err(failure) => {
-                let what = |address: &str| failure.at(address).to_string();
+                let what = |address: &str| failure.in_log(address);
                 proxies.note_at(place, (RequestOutcome::Failed, &what), now_ns);
             }
         }

@@ -312,7 +312,7 @@ impl Proxies {
     ) {
         let now_ns = context.now.monotonic_ns;
         for (id, live) in self.upstreams.all_mut() {
-            if live.config().check.is_some() {
+            if live.config().check.is_some() && !live.is_former {
                 self.checks.begin(id, live, client.exchanges(), now_ns);
                 live.schedule.next_ns().into_iter().for_each(|due_ns| context.wake_at_ns(due_ns));
             }

@@ -108,7 +108,7 @@ impl Proxies {
             | ExchangeFailure::Timeout(Deadline::Requester) => RequestOutcome::Abandoned,
             _ => RequestOutcome::Failed,
         };
-        self.note(process, (outcome, &|address| failure.at(address).to_string()), now_ns)
+        self.note(process, (outcome, &|address| failure.in_log(address)), now_ns)
     }
 
     /// The same for an answer that is well formed and cannot be passed on.
