@@ -35,8 +35,11 @@ enum Stage {
 
 type Named = (&'static str, Stage);
 
-/// The stages that run one after the other, the quick ones that fail most often first.
-const FIRST: [Named; 3] = [("fmt", Stage::Format), ("tidy", Stage::Tidy), ("build", Stage::Build)];
+/// The quick stages that fail most often, side by side: each takes one processor.
+const QUICK: [&[Named]; 2] = [&[("fmt", Stage::Format)], &[("tidy", Stage::Tidy)]];
+
+/// The stage behind them.
+const BUILD: Named = ("build", Stage::Build);
 
 /// The stages that then run side by side: most tests wait, and leave a processor to the second lane.
 const LANES: [&[Named]; 2] = [
@@ -49,7 +52,8 @@ const LAST: Named = ("planted", Stage::Planted);
 
 /// Every stage.
 fn stages() -> impl Iterator<Item = Named> {
-    FIRST.into_iter().chain(LANES.into_iter().flatten().copied()).chain([LAST])
+    let (quick, lanes) = (QUICK.into_iter().flatten(), LANES.into_iter().flatten());
+    quick.copied().chain([BUILD]).chain(lanes.copied()).chain([LAST])
 }
 
 /// The state that the stages of a run have in common.
@@ -76,24 +80,35 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
 }
 
 fn run_chosen(chosen: &[Named], run: &mut Run, tally: &mut Tally) -> Result<(), Failure> {
-    for named in FIRST.iter().filter(|named| chosen.contains(named)) {
-        timed(*named, tally, |tally| match named.1 {
-            Stage::Build => {
-                run.built = Some(programs::build(tally)?);
-                Ok(())
-            }
-            stage => run_stage(stage, run, tally),
+    run_side_by_side(QUICK, chosen, run, tally)?;
+    if chosen.contains(&BUILD) {
+        timed(BUILD, tally, |tally| {
+            run.built = Some(programs::build(tally)?);
+            Ok(())
         })?;
     }
-    let lanes = LANES.map(|lane| -> Vec<Named> {
-        lane.iter().copied().filter(|named| chosen.contains(named)).collect()
-    });
     let needs_build =
         |(_, stage): &Named| matches!(stage, Stage::Tests | Stage::Fuzz | Stage::Planted);
     if run.built.is_none() && chosen.iter().any(needs_build) {
         run.built = Some(programs::build(tally)?);
     }
-    let run = &*run;
+    run_side_by_side(LANES, chosen, run, tally)?;
+    if chosen.contains(&LAST) {
+        return timed(LAST, tally, |tally| run_stage(LAST.1, run, tally));
+    }
+    Ok(())
+}
+
+/// Runs lanes of stages side by side, as far as the stages were chosen.
+fn run_side_by_side<const N: usize>(
+    lanes: [&[Named]; N],
+    chosen: &[Named],
+    run: &Run,
+    tally: &mut Tally,
+) -> Result<(), Failure> {
+    let lanes = lanes.map(|lane| -> Vec<Named> {
+        lane.iter().copied().filter(|named| chosen.contains(named)).collect()
+    });
     let results = thread::scope(|scope| {
         let lanes = lanes.map(|lane| scope.spawn(move || run_lane(&lane, run)));
         lanes.map(|lane| lane.join().expect("a stage reports its failures"))
@@ -102,9 +117,6 @@ fn run_chosen(chosen: &[Named], run: &mut Run, tally: &mut Tally) -> Result<(), 
     for (lane, result) in results {
         tally.add(lane);
         outcome = outcome.and(result);
-    }
-    if outcome.is_ok() && chosen.contains(&LAST) {
-        outcome = timed(LAST, tally, |tally| run_stage(LAST.1, run, tally));
     }
     outcome
 }

@@ -35,9 +35,10 @@ fn undocumented(source: &Source) -> Vec<Finding> {
 
 /// The name a line declares as a constant for others; a private one is a unit, not a limit.
 fn constant_name(code: &str) -> Option<&str> {
-    let is_public = code.trim_start().starts_with("pub");
-    let mut found =
-        words(code).map(|(_, word)| word).skip_while(|word| !is_public || *word != "const");
+    if !code.trim_start().starts_with("pub") {
+        return None;
+    }
+    let mut found = words(code).map(|(_, word)| word).skip_while(|word| *word != "const");
     found.next()?;
     found.next().filter(|name| *name != "fn" && *name != "_" && code.contains(':'))
 }

@@ -2,7 +2,7 @@
 //! left to be done later.
 
 use crate::tidy::Finding;
-use crate::tidy::source::{Source, has_word, words};
+use crate::tidy::source::{Source, has_word};
 use crate::tidy::tree::Tree;
 
 /// The only folders whose code may be unsafe: the kernel's face, LuaJIT's, and LMDB's.
@@ -27,7 +27,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         }
         for (number, line) in file.numbered_lines() {
-            if let Some((_, word)) = words(line).find(|(_, word)| UNFINISHED.contains(word)) {
+            if let Some(word) = UNFINISHED.iter().find(|word| has_word(line, word)) {
                 findings.push(Finding::new(
                     &file.path,
                     number,

@@ -39,7 +39,8 @@ pub(crate) fn measure(tree: &Tree) -> Vec<Size> {
 
 fn functions(source: &Source) -> Vec<Size> {
     let mut found = Vec::new();
-    for (index, code) in source.code.iter().enumerate() {
+    let of_functions = source.code.iter().enumerate().filter(|(_, code)| code.contains("fn"));
+    for (index, code) in of_functions {
         for (column, word) in words(code) {
             if word != "fn" {
                 continue;

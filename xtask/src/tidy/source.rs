@@ -49,19 +49,28 @@ pub(crate) fn is_test_file(path: &str) -> bool {
 
 /// The words (identifiers and keywords) of a line of code, with the column each starts at.
 pub(crate) fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut at = 0;
+    // Plain loops over bytes: this tool is not optimised, and reads every line of the project several times.
+    let (bytes, mut at) = (line.as_bytes(), 0);
     std::iter::from_fn(move || {
-        let start = at + line[at..].find(is_word_character)?;
-        let rest = &line[start..];
-        let length = rest.find(|character| !is_word_character(character)).unwrap_or(rest.len());
-        at = start + length;
-        Some((start, &rest[..length]))
+        while at < bytes.len() && !is_word_byte(bytes[at]) {
+            at += 1;
+        }
+        let start = at;
+        while at < bytes.len() && is_word_byte(bytes[at]) {
+            at += 1;
+        }
+        (start < at).then(|| (start, &line[start..at]))
     })
 }
 
 /// Whether `word` stands in a line of code as a word of its own.
 pub(crate) fn has_word(line: &str, word: &str) -> bool {
-    words(line).any(|(_, found)| found == word)
+    line.contains(word) && words(line).any(|(_, found)| found == word)
+}
+
+/// Letters beyond ASCII belong to words.
+fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
 pub(crate) fn is_word_character(character: char) -> bool {
