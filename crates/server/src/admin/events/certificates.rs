@@ -53,9 +53,9 @@ mod tests {
     fn a_certificate_is_told_a_week_before_its_end_and_behind_it() {
         let text = |days| of_days("a.example", days).map(|trouble| trouble.text);
         assert_eq!(text(8), None);
-        assert_eq!(text(7).unwrap(), "the certificate for a.example ends in 7 days");
-        assert_eq!(text(1).unwrap(), "the certificate for a.example ends in a day");
-        assert_eq!(text(0).unwrap(), "the certificate for a.example ends within a day");
-        assert_eq!(text(-1).unwrap(), "the certificate for a.example has ended");
+        assert_eq!(text(7).as_deref(), Some("the certificate for a.example ends in 7 days"));
+        assert_eq!(text(1).as_deref(), Some("the certificate for a.example ends in a day"));
+        assert_eq!(text(0).as_deref(), Some("the certificate for a.example ends within a day"));
+        assert_eq!(text(-1).as_deref(), Some("the certificate for a.example has ended"));
     }
 }
