@@ -173,7 +173,7 @@ fn write_refusal(out: &mut fmt::Formatter<'_>, server: &str, why: Violation) -> 
     }
 }
 
-/// What did not come in time.
+/// The part of an exchange that did not come in time.
 fn late_in(deadline: Deadline) -> &'static str {
     match deadline {
         Deadline::Connect => "no connection",

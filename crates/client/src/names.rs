@@ -72,7 +72,7 @@ impl Entry {
         }
     }
 
-    /// What an exchange may use without waiting.
+    /// The addresses that an exchange may use without waiting.
     fn known(&self, was_used_ns: u64, now_ns: u64) -> Option<Known> {
         if self.asked_until_ns.is_none() && now_ns < self.until_ns {
             return Some(self.found.clone().map_or(Known::Nothing, Known::Addresses));

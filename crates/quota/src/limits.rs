@@ -7,5 +7,5 @@ pub const KEYS_IN_LINE: usize = 4;
 /// 1,048,576 keys of a table, which are 16 MiB; a larger size counts as this one.
 pub const KEYS_MAX: usize = 1 << 20;
 /// 65,536 entries of one rate that wait to be told to another scheduler; further ones are not told, so a key may use as
-/// much more there. What is opened and closed is always told: there is no more of it than there are requests.
+/// much more there. Each opening and each closing of a request is told: there are no more of them than requests.
 pub const NEWS_MAX: usize = 1 << 16;

@@ -15,7 +15,7 @@ use crate::meter::Uses;
 #[derive(Debug, Default)]
 pub struct Untold(HashMap<Arc<str>, Sums>);
 
-/// What was used of one limit, by key.
+/// The uses of one limit, by key.
 #[derive(Debug, Default)]
 struct Sums {
     rates: HashMap<u64, u64>,

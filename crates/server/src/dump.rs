@@ -66,7 +66,8 @@ pub(crate) fn write(reason: &str, socket: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Writes a new file, which takes the place of an older one: nobody reads half of it, or is led elsewhere by a link.
+/// Writes a new file, which takes the place of an older one: no reader sees half of it, and no link leads the writer
+/// elsewhere.
 fn put(path: &Path, text: &str) -> io::Result<()> {
     let new = path.with_extension("new");
     let removed = std::fs::remove_file(&new);

@@ -124,7 +124,7 @@ pub(super) fn run(way: &Way, flags: &Trace) -> Result<(), Failure> {
     way.follow(&path, patience, &mut |line| {
         match read(line)? {
             TraceLine::Begun(begun) => {
-                // What cannot be written is better not waited for.
+                // A file that cannot be written fails now, and not at the end of the trace.
                 output::write_file(file, "")?;
                 output::print_line(&harmless_lines(&listing::heading(&begun)))?;
             }

@@ -77,8 +77,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let (mut took_some, mut made_room) = (false, false);
         let begun = self.executor.pollset.tick_counter();
         for _ in 0..ACCEPTS_PER_TURN {
-            let took = self.executor.pollset.tick_counter().saturating_sub(begun);
-            if took_some && took > ACCEPT_TICKS_PER_TURN {
+            // The first one is accepted without another look at the counter.
+            if took_some
+                && self.executor.pollset.tick_counter().saturating_sub(begun)
+                    > ACCEPT_TICKS_PER_TURN
+            {
                 return;
             }
             if self.table.is_full() {

@@ -42,7 +42,7 @@ impl Connections {
         question: Question,
         context: &mut ServiceContext<'_>,
     ) {
-        // Nobody waits for the answers to earlier ones any more; what was to be ended, is.
+        // The control scheduler takes no answers to earlier questions any more. Their orders to end something stand.
         self.walks.retain(|walk| matches!(walk.question.inquiry, Inquiry::End(_)));
         let here = context.mail.endpoint();
         let walk = |question, of, choice, next| {

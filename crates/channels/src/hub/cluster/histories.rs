@@ -103,7 +103,7 @@ impl Channels {
         let Some(shared) = &mut channel.shared else { return Vec::new() };
         shared.sight = Sight::Doubtful;
         let was_told = std::mem::replace(&mut shared.is_told, true);
-        // What came while it was read is new to all of them. What is before that may be known to them, from before the
+        // Messages that came while it was read are new to all subscribers. They may know those before, from before the
         // stream was restored.
         let first_new = shared.first_held(epoch).filter(|_| was_told);
         let new = first_new.map_or_else(Vec::new, |(number, _)| history.take_from(number, now_ms));

@@ -1,4 +1,4 @@
-//! What clients have used of limits, on its way to the other schedulers.
+//! The uses of limits by clients, on their way to the other schedulers.
 //!
 //! Owns what a scheduler is still to be told whose mailbox was full: it is told in order, and nothing that was opened
 //! or closed is left out. Never counts.
@@ -14,7 +14,7 @@ use crate::message::Mailbox;
 #[derive(Debug, Default)]
 pub(super) struct Telling(Vec<(Endpoint, Backlog)>);
 
-/// What one of them is to be told.
+/// The uses of which one of them is still to be told.
 #[derive(Debug, Default)]
 struct Backlog {
     /// First.

@@ -45,7 +45,8 @@ class Details {
     const texts = info.texts.flatMap(([title, lines]) => [make("h3", {}, title), make("pre", {}, lines.join("\n"))]);
     const focused = this.dialog.querySelector("button:focus")?.className;
     this.dialog.replaceChildren(
-      make("h2", { id: "details-title" }, `${info.kind} ${plain(info.id)}`), make("dl", {}, ...facts), ...texts, this.actions());
+      make("h2", { id: "details-title" }, `${info.kind} ${plain(info.id)}`),
+      make("dl", {}, ...facts), ...texts, this.actions());
     if (focused !== undefined) [...this.dialog.querySelectorAll("button")].find((each) => each.className === focused)?.focus();
   }
 

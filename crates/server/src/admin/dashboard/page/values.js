@@ -4,8 +4,9 @@
 const HIDDEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const plain = (text) => text.replace(HIDDEN, (one) => `\\u{${one.codePointAt(0).toString(16)}}`);
 
-/** What the server says: ids stay as they are, because they are sent back. */
-const told = (json) => JSON.parse(json, (key, value) => (typeof value === "string" && key !== "id" ? plain(value) : value));
+/** The answer of the server: ids stay as they are, because they are sent back. */
+const told = (json) => JSON.parse(json, (key, value) =>
+  (typeof value === "string" && key !== "id" ? plain(value) : value));
 
 const byId = (id) => document.getElementById(id);
 
