@@ -116,19 +116,30 @@ impl Browser {
     }
 
     /// Clicks into the middle of the first element of a selector, once there is one.
+    ///
+    /// A page may move between the look at an element and the click, which then misses it: the
+    /// page counts the clicks on the element, and a click that was not counted is done again.
     pub(crate) fn click(&mut self, selector: &str) {
         let place = format!(
             "(() => {{ const element = document.querySelector({selector:?}); \
              if (!element?.checkVisibility()) return null; \
+             window.clicksOnElement = 0; \
+             document.addEventListener(\"click\", (event) => {{ \
+             if (event.target.closest({selector:?})) window.clicksOnElement += 1; \
+             }}, {{ capture: true, once: true }}); \
              element.scrollIntoView({{ block: \"center\", behavior: \"instant\" }}); \
              const box = element.getBoundingClientRect(); \
              return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
         );
-        let place = self.until(selector, &place);
-        for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
-            let event = json!({ "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1 });
-            self.order("Input.dispatchMouseEvent", event);
-        }
+        until(&format!("a click on {selector}"), || {
+            let place = Some(self.value(&place)).filter(Value::is_array)?;
+            for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
+                let event = json!({ "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1 });
+                self.order("Input.dispatchMouseEvent", event);
+            }
+            // A click that loads another page leaves no count behind.
+            (self.value("window.clicksOnElement ?? 1") != 0).then_some(())
+        });
     }
 
     /// Types into what has the focus.
