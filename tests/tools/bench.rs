@@ -92,7 +92,7 @@ fn wrong_words_are_wrong_use() {
 /// A result of five valid runs: a real one whose rate is replaced.
 fn result(server: &crate::server::Server) -> serde_json::Value {
     let url = format!("http://{}/a.txt", server.address());
-    let words = ["bench", "http", &url, "--json", "-d=100ms", "--warmup=0s", "-c=2", "-t=1"];
+    let words = ["bench", "http", &url, "--json", "-n=40", "-d=20s", "--warmup=0s", "-c=2", "-t=1"];
     let output = run(Command::new(PROGRAM).args(words));
     let mut report: serde_json::Value = serde_json::from_str(&printed_by(&output)).unwrap();
     report["verdict"] = serde_json::json!({ "state": "valid", "reasons": [], "notes": [] });
@@ -154,7 +154,7 @@ fn results_are_compared_and_the_status_says_what_came_of_it() {
 fn servers_are_compared_in_turn() {
     let server = Plan::new().file("a.txt", "x").start();
     let url = format!("http://{}/a.txt", server.address());
-    let words = ["--rounds=2", "-d=300ms", "--warmup=0s", "-c=2", "-t=1", "--json"];
+    let words = ["--rounds=2", "-d=1s", "--warmup=0s", "-c=2", "-t=1", "--json"];
     let (code, text) = compared(&[&[url.as_str(), &url], words.as_slice()].concat());
     assert!(matches!(code, Some(0 | 3)), "{code:?}: {text}");
     let told: serde_json::Value = serde_json::from_str(&text).unwrap();

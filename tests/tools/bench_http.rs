@@ -55,13 +55,19 @@ fn serving(listener: TcpListener, answer: &'static [u8]) -> (SocketAddr, Arc<Ato
     (address, answered)
 }
 
+/// A few requests of one thread, whatever time they take.
+const FEW: &str = "-t 1 -n 40 -d 20s --timeout 20s --warmup 0s";
+
+/// Time for two connections, of a server that never answers.
+const SHORT: &str = "-t 1 -d 3s --warmup 0s";
+
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 #[test]
 fn a_right_server_is_measured() {
     let server = Plan::new().file("a.txt", "hello").start();
     let address = server.address();
-    let words = format!("http {address}/a.txt -c 4 -t 1 -d 600ms --warmup 0s --expect-body hello");
+    let words = format!("http {address}/a.txt -c 4 {FEW} --expect-body hello");
     let (report, status) = measured(&words);
     // On a loaded host a correct measurement can be invalid.
     assert_eq!(status, status_of(&report), "{report}");
@@ -94,8 +100,7 @@ fn requests_over_http2_share_connections() {
 #[test]
 fn a_server_without_http2_is_named() {
     let (address, _) = answering(ANSWER);
-    let (report, status) =
-        measured(&format!("http {address} --h2 -c 1 -t 1 -d 300ms --warmup 0s --timeout 2s"));
+    let (report, status) = measured(&format!("http {address} --h2 -c 1 {FEW}"));
     assert_eq!(status, Some(3), "{report}");
     assert!(report["verdict"].to_string().contains("not HTTP/2"), "{report}");
 }
@@ -103,7 +108,7 @@ fn a_server_without_http2_is_named() {
 #[test]
 fn a_condition_that_is_met_is_exit_status_5() {
     let (address, _) = answering(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
-    let words = format!("http {address} -c 2 -t 1 -d 300ms --warmup 0s --expect-status 200,404");
+    let words = format!("http {address} -c 2 {FEW} --expect-status 200,404");
     // On a loaded host a correct measurement can be invalid: then the status is 3, whatever the conditions.
     let expected = |report: &Value, met| if status_of(report) == Some(0) { met } else { 3 };
     for (condition, is_met) in [("rate<1", false), ("max>0ms", true), ("failed>0%", false)] {
@@ -112,8 +117,7 @@ fn a_condition_that_is_met_is_exit_status_5() {
         assert_eq!((&result["condition"], &result["met"]), (&condition.into(), &is_met.into()));
         assert_eq!(status, Some(expected(&report, if is_met { 5 } else { 0 })), "{report}");
     }
-    let (report, _) =
-        measured(&format!("http {address} -c 2 -t 1 -d 300ms --warmup 0s --fail-if failed>1%"));
+    let (report, _) = measured(&format!("http {address} -c 2 {FEW} --fail-if failed>1%"));
     assert_eq!(
         (&report["fail_if"][0]["measured"], &report["fail_if"][0]["met"]),
         (&1.0.into(), &true.into())
@@ -179,7 +183,7 @@ fn words_of_other_generators_are_understood() {
 fn nothing_answered_is_no_result() {
     let nobody = free_address();
     for (address, kind) in [(nobody, "connect"), (answering(b"garbage").0, "garbage")] {
-        let (report, status) = measured(&format!("http {address} -c 2 -t 1 -d 600ms --warmup 0s"));
+        let (report, status) = measured(&format!("http {address} -c 2 {FEW}"));
         assert_eq!(status, Some(3), "{report}");
         let requests = &report["runs"][0]["requests"];
         assert!(requests["failed"].as_u64().unwrap() > 0, "{report}");
@@ -195,13 +199,13 @@ fn failed_requests_are_explained_with_mend() {
     let unread = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = unread.local_addr().unwrap();
     let not_found = answering(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").0;
-    for (address, told) in [
-        (nobody, "no connection could be opened; see that a server listens there"),
-        (answering(b"garbage").0, "check that this is a plain HTTP port"),
-        (not_found, "name the expected statuses with --expect-status"),
-        (silent, "0 failed, 2 had no answer at the end: see that the server answers"),
+    for (address, words, told) in [
+        (nobody, FEW, "no connection could be opened; see that a server listens there"),
+        (answering(b"garbage").0, FEW, "check that this is a plain HTTP port"),
+        (not_found, FEW, "name the expected statuses with --expect-status"),
+        (silent, SHORT, "0 failed, 2 had no answer at the end: see that the server answers"),
     ] {
-        let output = bench(&format!("http {address} -c 2 -t 1 -d 600ms --warmup 0s"));
+        let output = bench(&format!("http {address} -c 2 {words}"));
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         let printed = printed_by(&output);
         assert!(printed.contains(told), "no `{told}` in {printed}");
@@ -215,7 +219,7 @@ fn ipv6_is_spoken() {
         return;
     };
     let (address, _) = serving(listener, ANSWER);
-    let (report, status) = measured(&format!("http {address} -c 2 -t 1 -d 600ms --warmup 0s"));
+    let (report, status) = measured(&format!("http {address} -c 2 {FEW}"));
     assert_eq!(status, status_of(&report), "{report}");
     assert!(report["runs"][0]["requests"]["answered"].as_u64().unwrap() > 0, "{report}");
 }
