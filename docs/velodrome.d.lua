@@ -32,7 +32,7 @@
 ---@field json any the body decoded as JSON; an error if it is not valid
 ---@field peer string the client's IP address; `0.0.0.0` on a `unix:` listener
 ---@field scheme string `"https"` over an encrypted connection, otherwise `"http"`
----@field tls table<string, string>? the encrypted connection: `version`, `cipher`, `server_name`, and the client's certificate: `subject`, `issuer`, `fingerprint`
+---@field tls table<string, string>? the encrypted connection: `version`, `cipher`, `group`, `server_name`, and the client's certificate: `subject`, `issuer`, `fingerprint`
 ---@field id string the name of the request in the access log
 ---@field trace string? the number of the trace to which the request says it belongs (`traceparent`)
 ---@field user string? the user whom `access` has let in

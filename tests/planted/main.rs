@@ -109,6 +109,26 @@ fn is_quiet() -> bool {
     (all - idle) as f64 <= QUIET * all as f64
 }
 
+/// How many seconds an audit takes: half of one is enough for nearly all, unless other programs use the host.
+const SHORT: &str = "0.5";
+
+/// How many it takes when that did not name the cause.
+const LONG: &str = "1";
+
+/// Whether an audit of so many seconds names the cause first or second; what it says instead otherwise.
+fn names(case: &Case, server: &Directory, length: &str) -> Result<(), String> {
+    let place = Directory::new();
+    let output = script(case, &place, server, &[("SECONDS_LONG", length)]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let report = serde_json::from_str::<Value>(&text)
+        .map_err(|_| format!("{}: {text}{}", case.name, String::from_utf8_lossy(&output.stderr)))?;
+    let costs = costs(&report, case);
+    let rank = costs.iter().position(|(id, _)| case.named.contains(&&**id));
+    let line = format!("planted {:28} {rank:?} in {length} s {}", case.name, told(&costs));
+    println!("{line}");
+    if matches!(rank, Some(0 | 1)) { Ok(()) } else { Err(line) }
+}
+
 /// Runs the cases; panics with those that were not named.
 fn run(test: &str, cases: &[Case]) {
     static ALONE: Mutex<()> = Mutex::new(());
@@ -128,30 +148,16 @@ fn run(test: &str, cases: &[Case]) {
             println!("{}", losses(case, server));
             continue;
         }
-        let place = Directory::new();
-        let output = script(case, &place, server, &[]);
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let Ok(report) = serde_json::from_str::<Value>(&text) else {
-            missed.push(format!(
-                "{}: {text}{}",
-                case.name,
-                String::from_utf8_lossy(&output.stderr)
-            ));
-            continue;
-        };
-        let costs = costs(&report, case);
-        let rank = costs.iter().position(|(id, _)| case.named.contains(&&**id));
-        let line = format!("planted {:28} {rank:?} {}", case.name, told(&costs));
-        println!("{line}");
-        match rank {
-            Some(0 | 1) => {}
-            _ if !is_quiet() => {
+        let named = names(case, server, SHORT).or_else(|_| names(case, server, LONG));
+        match named {
+            Ok(()) => {}
+            Err(_) if !is_quiet() => {
                 println!(
                     "SKIPPED {test}, {}: other programs have begun to use the host",
                     case.name
                 );
             }
-            _ => missed.push(line),
+            Err(line) => missed.push(line),
         }
     }
     assert!(missed.is_empty(), "not named first or second:\n{}", missed.join("\n"));

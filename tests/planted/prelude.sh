@@ -2,7 +2,7 @@
 # (anything else that runs meanwhile), `load`, and at the end `audit`. All of it is in a network namespace of its own;
 # the audit is in that of the host. Whatever was started or set is taken back at the end.
 #
-# With $MEASURE, `audit` prints the requests per second of the load instead; with $CLEAN as well, the cause, which is
+# An audit takes $SECONDS_LONG. With $MEASURE, `audit` prints the requests per second of the load instead; with $CLEAN as well, the cause, which is
 # what `plant` and `with` are given, is left out.
 set -u
 pids=
@@ -65,5 +65,5 @@ audit() {
     sed -n '/"summary"/,/"median"/s/.*"median": \([0-9.]*\).*/\1/p' load.json | head -1
     return
   fi
-  nsenter --net="$HOME_NETWORK" "$PROGRAM" tune audit --json --seconds 1 --for "$LOAD" --pid "$server"
+  nsenter --net="$HOME_NETWORK" "$PROGRAM" tune audit --json --seconds "$SECONDS_LONG" --for "$LOAD" --pid "$server"
 }

@@ -23,10 +23,13 @@ fn over_tls_pages_see_the_clients_certificate_and_files_arrive_whole() {
     };
     let (anyone, known) = (authority.client(None), authority.client(Some(&ann)));
     let answer = anyone.get(asking, NAME, "/tls").unwrap();
-    assert!(answer.ends_with(&format!("https\nTLSv1.3 {NAME} - 0")), "{answer}");
+    assert!(answer.ends_with(&format!("https\nTLSv1.3 X25519MLKEM768 {NAME} - 0")), "{answer}");
     for address in [asking, requiring] {
         let answer = known.get(address, NAME, "/tls").unwrap();
-        assert!(answer.ends_with(&format!("https\nTLSv1.3 {NAME} CN=ann 64")), "{answer}");
+        assert!(
+            answer.ends_with(&format!("https\nTLSv1.3 X25519MLKEM768 {NAME} CN=ann 64")),
+            "{answer}"
+        );
     }
     // Also not with the ticket of a listener that only asks.
     assert!(anyone.get(requiring, NAME, "/tls").is_err());

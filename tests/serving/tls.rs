@@ -23,7 +23,8 @@ pub(crate) const LISTENER: &str = "[[listener]]\naddress = \"127.0.0.1:0\"\ntls 
 
 /// Shows what a page sees of its connection.
 const PAGE: &str = "<%= request.scheme %><% local tls = request.tls or {} %>\n<%= tls.version or '-' %> <%= \
-                    tls.server_name or '-' %> <%= tls.subject or '-' %> <%= #(tls.fingerprint or '') %>";
+                    tls.group or '-' %> <%= tls.server_name or '-' %> <%= tls.subject or '-' %> <%= \
+                    #(tls.fingerprint or '') %>";
 
 /// A site with a page and a file.
 pub(crate) fn site(config: &str) -> (Plan, Authority) {

@@ -99,10 +99,17 @@ enum Mistake {
 }
 
 enum Happening {
+    /// It has asked for a WebSocket.
     Joined(TcpStream),
     /// At the address with this number.
     Published(usize, Vec<u8>),
 }
+
+const ACCEPTED: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+    Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
+
+/// The number of the last message that a mistake can be about.
+const LAST_OF_MISTAKES: usize = 6;
 
 /// A WebSocket server with two addresses that makes a mistake.
 fn wrong_server(mistake: Mistake) -> Vec<String> {
@@ -122,14 +129,19 @@ fn wrong_server(mistake: Mistake) -> Vec<String> {
     let urls = urls.collect();
     thread::spawn(move || {
         let (mut subscribers, mut messages): (Vec<TcpStream>, Vec<Vec<u8>>) = Default::default();
-        // The publishers take turns, but the threads that read from them may not.
+        // The publishers take turns, but the threads that read from them may not. A publisher whose messages are
+        // overdue sends several: the last of all may be of one publisher, and nothing may wait for the other there.
         let mut waiting = [VecDeque::new(), VecDeque::new()];
         for happening in hear {
             match happening {
-                Happening::Joined(stream) => subscribers.push(stream),
+                Happening::Joined(mut stream) => {
+                    // It may have ended.
+                    let _sent = stream.write_all(ACCEPTED.as_bytes());
+                    subscribers.push(stream);
+                }
                 Happening::Published(at, message) => {
                     waiting[at].push_back(message);
-                    while let Some(message) = waiting[messages.len() % 2].pop_front() {
+                    while let Some(message) = next(&mut waiting, messages.len()) {
                         messages.push(message);
                         deliver(mistake, &messages, &mut subscribers);
                     }
@@ -138,6 +150,16 @@ fn wrong_server(mistake: Mistake) -> Vec<String> {
         }
     });
     urls
+}
+
+/// The next message when this many are known: as long as mistakes are made, of the publisher whose turn it is.
+fn next(waiting: &mut [VecDeque<Vec<u8>>; 2], known: usize) -> Option<Vec<u8>> {
+    let [first, second] = waiting;
+    match known {
+        0..=LAST_OF_MISTAKES if known.is_multiple_of(2) => first.pop_front(),
+        0..=LAST_OF_MISTAKES => second.pop_front(),
+        _ => first.pop_front().or_else(|| second.pop_front()),
+    }
 }
 
 /// Sends subscribers what they get when the last of these messages is known.
@@ -166,7 +188,7 @@ fn numbers(mistake: Option<Mistake>, known: usize) -> Vec<usize> {
     }
 }
 
-/// Accepts a WebSocket and tells what it publishes.
+/// Tells of a client that asks for a WebSocket, and of what it publishes.
 fn relay(at: usize, mut stream: TcpStream, tell: &Sender<Happening>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -176,9 +198,6 @@ fn relay(at: usize, mut stream: TcpStream, tell: &Sender<Happening>) {
         }
         head.push(byte[0]);
     }
-    let answer = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-        Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
-    stream.write_all(answer.as_bytes()).unwrap();
     tell.send(Happening::Joined(stream.try_clone().unwrap())).unwrap();
     // Two bytes of head and four of a mask that is zero.
     let mut head = [0; 6];

@@ -11,7 +11,7 @@ use rustls_pki_types::CertificateDer;
 
 /// The provider of cryptography.
 pub(crate) fn provider() -> CryptoProvider {
-    rustls::crypto::ring::default_provider()
+    rustls::crypto::aws_lc_rs::default_provider()
 }
 
 /// How connections to issuers are secured.

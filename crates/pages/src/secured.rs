@@ -18,6 +18,7 @@ pub(super) fn tell(secured: Option<&Rc<Agreed>>, answer: &mut HostAnswer) {
     let Some(agreed) = secured else { return };
     answer.field(b"version", agreed.version.as_bytes());
     answer.field(b"cipher", agreed.cipher.as_bytes());
+    answer.field(b"group", agreed.group.as_bytes());
     if let Some(name) = &agreed.server_name {
         answer.field(b"server_name", name.as_bytes());
     }

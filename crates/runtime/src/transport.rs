@@ -111,6 +111,9 @@ pub struct Agreed {
     pub version: &'static str,
     /// The cipher suite by its registered name, such as `TLS_AES_128_GCM_SHA256`.
     pub cipher: &'static str,
+    /// The group of the key exchange by its registered name, such as `X25519MLKEM768`. Empty if there was none: TLS 1.2
+    /// resumes a session without.
+    pub group: &'static str,
     /// Whether keys of an earlier connection were used again.
     pub resumption: Resumption,
     /// The application protocol (ALPN, RFC 7301); `None` if none was negotiated.

@@ -75,15 +75,26 @@ fn agreed_of<C: Unbuffered>(session: &Session<C>, server_name: Option<Box<str>>)
         _ => "TLSv1.3",
     };
     let cipher = common.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str());
+    let group = common.negotiated_key_exchange_group().and_then(|group| group.name().as_str());
     let certificates = common.peer_certificates().unwrap_or_default();
     Agreed {
         version,
         cipher: cipher.map_or("", name_of_cipher),
+        group: group.map_or("", name_of_group),
         resumption: if session.is_resumed() { Resumption::Resumed } else { Resumption::None },
         protocol: common.alpn_protocol().map(Into::into),
         server_name,
         peer_certificate: certificates.first().map(|der| der.as_ref().into()),
         client: None,
+    }
+}
+
+/// The name in the registry of IANA, which writes two of them otherwise than rustls.
+fn name_of_group(name: &'static str) -> &'static str {
+    match name {
+        "X25519" => "x25519",
+        "secp256r1MLKEM768" => "SecP256r1MLKEM768",
+        name => name,
     }
 }
 

@@ -167,7 +167,7 @@ impl Pebble {
         let mut roots = rustls::RootCertStore::empty();
         roots.add(self.own.certificate.clone()).unwrap();
         let config = rustls::ClientConfig::builder_with_provider(Arc::new(
-            rustls::crypto::ring::default_provider(),
+            rustls::crypto::aws_lc_rs::default_provider(),
         ))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -185,7 +185,7 @@ impl Pebble {
         let root = CertificateDer::from_pem_slice(root.as_bytes()).unwrap();
         let mut roots = rustls::RootCertStore::empty();
         roots.add(root).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let verifier =
             rustls::client::WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
                 .build()

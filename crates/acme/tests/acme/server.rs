@@ -281,15 +281,17 @@ impl OwnCertificate {
 
 pub(crate) fn server_builder()
 -> rustls::ConfigBuilder<rustls::ServerConfig, rustls::server::WantsServerCert> {
-    rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
+    rustls::ServerConfig::builder_with_provider(Arc::new(
+        rustls::crypto::aws_lc_rs::default_provider(),
+    ))
+    .with_safe_default_protocol_versions()
+    .unwrap()
+    .with_no_client_auth()
 }
 
 /// Not checked: the extension of these certificates is critical, and rustls does not know it.
 fn certified(certificate: CertificateDer<'static>, key: &PrivateKeyDer<'static>) -> CertifiedKey {
-    let key = rustls::crypto::ring::sign::any_supported_type(key).unwrap();
+    let key = rustls::crypto::aws_lc_rs::sign::any_supported_type(key).unwrap();
     CertifiedKey::new(vec![certificate], key)
 }
 

@@ -91,6 +91,8 @@ pub struct AgreementReport {
     pub version: String,
     /// The cipher suite, such as `TLS_AES_128_GCM_SHA256`.
     pub cipher: String,
+    /// The group of the key exchange, such as `X25519MLKEM768`; empty if there was none.
+    pub group: String,
     /// The application protocol; null if none was negotiated.
     pub protocol: Option<String>,
     /// The server's certificate; null if it cannot be read.
@@ -162,16 +164,18 @@ impl AgreementReport {
         Self {
             version: terms.version.to_owned(),
             cipher: terms.cipher.to_owned(),
+            group: terms.group.to_owned(),
             protocol: terms.protocol.as_deref().map(text),
             certificate: certificate.map(|read| CertificateReport::of(&read)),
             connections: terms.connections,
         }
     }
 
-    /// Version, cipher and protocol.
+    /// Version, cipher, key exchange and protocol.
     pub(crate) fn words(&self) -> String {
         let protocol = self.protocol.as_deref().unwrap_or("no application protocol");
-        format!("{}, {}, {protocol}", self.version, self.cipher)
+        let group = if self.group.is_empty() { "no key exchange" } else { &self.group };
+        format!("{}, {}, {group}, {protocol}", self.version, self.cipher)
     }
 }
 

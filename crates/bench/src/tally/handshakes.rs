@@ -32,6 +32,8 @@ pub struct AgreedTerms {
     pub version: &'static str,
     /// The cipher suite, such as `TLS_AES_128_GCM_SHA256`.
     pub cipher: &'static str,
+    /// The group of the key exchange, such as `X25519MLKEM768`; empty if there was none.
+    pub group: &'static str,
     /// The application protocol; `None` if none was negotiated.
     pub protocol: Option<Box<[u8]>>,
     /// The server's certificate in DER.
@@ -42,14 +44,14 @@ pub struct AgreedTerms {
 
 impl AgreedTerms {
     fn are(&self, agreed: &Agreed) -> bool {
-        (self.version, self.cipher) == (agreed.version, agreed.cipher)
+        (self.version, self.cipher, self.group) == (agreed.version, agreed.cipher, agreed.group)
             && self.protocol == agreed.protocol
             && self.certificate == agreed.peer_certificate
     }
 
     /// Whether other connections agreed on the same.
     fn are_those_of(&self, other: &Self) -> bool {
-        (self.version, self.cipher) == (other.version, other.cipher)
+        (self.version, self.cipher, self.group) == (other.version, other.cipher, other.group)
             && self.protocol == other.protocol
             && self.certificate == other.certificate
     }
@@ -69,6 +71,7 @@ impl HandshakeTally {
             self.terms.push(AgreedTerms {
                 version: agreed.version,
                 cipher: agreed.cipher,
+                group: agreed.group,
                 protocol: agreed.protocol.clone(),
                 certificate: agreed.peer_certificate.clone(),
                 connections: 1,

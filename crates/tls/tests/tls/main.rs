@@ -64,6 +64,7 @@ fn both_sides_agree_on_version_protocol_and_name_and_understand_each_other() {
         for side in [&client, &server] {
             assert_eq!(side.version, "TLSv1.3");
             assert_eq!(side.cipher, "TLS_AES_256_GCM_SHA384");
+            assert_eq!(side.group, "X25519MLKEM768");
             assert_eq!(side.protocol.as_deref(), Some(&b"http/1.1"[..]));
             assert_eq!(side.resumption, Resumption::None);
         }

@@ -64,7 +64,7 @@ fn text_and_page_show_handshakes_certificate_and_failures() {
     write_text(&report, &mut text).expect("text takes text");
     for expected in [
         "tls         4 handshakes, 1 resumed (25.0 %), 2 failed\n",
-        "            TLSv1.3, TLS_AES_128_GCM_SHA256, http/1.1\n",
+        "            TLSv1.3, TLS_AES_128_GCM_SHA256, X25519MLKEM768, http/1.1\n",
         "            ECDSA P-256 for example.org, ",
         "            failed 2: the connection ended in the middle\n",
         "\nhandshake     2.00 ms",

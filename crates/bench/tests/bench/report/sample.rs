@@ -147,6 +147,7 @@ pub(crate) fn encrypt(tally: &mut Tally) {
         let agreed = Agreed {
             version: "TLSv1.3",
             cipher: "TLS_AES_128_GCM_SHA256",
+            group: "X25519MLKEM768",
             resumption,
             protocol: Some(b"http/1.1".as_slice().into()),
             server_name: None,
