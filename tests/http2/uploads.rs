@@ -4,9 +4,12 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::floods::{held, is_served};
+use crate::server::patience::until;
 use crate::server::{Server, errors_of, has, printed_by, run};
 use crate::site::{plan, play, status, target};
 
@@ -54,29 +57,34 @@ fn a_hundred_bodies_at_once_all_become_whole() {
 /// Bytes of a body that is passed on.
 const PASSED_BYTES: usize = 16_000_000;
 
-/// A server behind the proxy that takes bodies in small pieces, slower than they come.
-fn slow_reader() -> SocketAddr {
+/// Bytes that the server holds of bodies when the room of a connection for them is full, or nearly.
+const FULL_BYTES: u64 = 256 * 1024;
+
+/// A server behind the proxy that takes no byte of a body before the gate is open.
+fn gated_reader(gate: &Arc<AtomicBool>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
+    let gate = Arc::clone(gate);
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            thread::spawn(move || while take_body(&stream).is_some() {});
+            let gate = Arc::clone(&gate);
+            thread::spawn(move || while take_body(&stream, &gate).is_some() {});
         }
     });
     address
 }
 
 /// Takes a request with a body, and answers it; `None` at the end of the connection.
-fn take_body(mut stream: &TcpStream) -> Option<()> {
+fn take_body(mut stream: &TcpStream, gate: &AtomicBool) -> Option<()> {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
         stream.read_exact(&mut byte).ok()?;
         head.push(byte[0]);
     }
+    until("the gate is open", || gate.load(Ordering::Acquire).then_some(()));
     let mut piece = [0; 4_000];
     for _ in 0..PASSED_BYTES / piece.len() {
         stream.read_exact(&mut piece).ok()?;
-        (0..50).for_each(|_| thread::yield_now());
     }
     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").ok()
 }
@@ -87,7 +95,9 @@ fn long_bodies_that_are_passed_on_do_not_wait_for_each_other_for_ever() {
     if !has("h2load", TEST) {
         return;
     }
-    let upstream = format!("[[upstream]]\nname = \"slow\"\nservers = [\"{}\"]\n", slow_reader());
+    let gate = Arc::new(AtomicBool::new(false));
+    let upstream =
+        format!("[[upstream]]\nname = \"slow\"\nservers = [\"{}\"]\n", gated_reader(&gate));
     let route = "[[route]]\nprefix = \"/passed\"\nproxy = \"slow\"\n";
     let limit = "[limits]\nbody_size = \"32 MiB\"\n";
     let server = site(&format!("{route}{upstream}{limit}"));
@@ -98,7 +108,17 @@ fn long_bodies_that_are_passed_on_do_not_wait_for_each_other_for_ever() {
         h2load.args([format!("-n{count}"), format!("-m{count}")]);
         // A freeze would otherwise never end.
         h2load.args(["-c1", "-t1", "-N", "30s", "-d"]).arg(&body);
-        let output = run(h2load.arg(format!("http://{}/passed", server.address())));
+        h2load.arg(format!("http://{}/passed", server.address()));
+        let output = thread::scope(|scope| {
+            let load = scope.spawn(|| run(&mut h2load));
+            until("a full room", || {
+                let held = server.count("/network/buffered_bytes");
+                (held >= FULL_BYTES).then_some(())
+            });
+            gate.store(true, Ordering::Release);
+            load.join().unwrap()
+        });
+        gate.store(false, Ordering::Release);
         let told = format!("{count} succeeded, 0 failed, 0 errored, 0 timeout");
         let printed = printed_by(&output);
         assert!(printed.contains(&told), "{count}: {printed}{}", errors_of(&output));

@@ -124,7 +124,9 @@ fn ctl_shows_and_ends_one_page_under_way() {
     assert!(info.contains("wait.page.txt:3") && info.contains("time (sleep)"), "{info}");
     let ended = printed_by(&server.ctl(&["kill", &id]));
     assert!(ended.starts_with(&format!("ended {id}\n")), "{ended}");
-    assert!(client.response(RequestKind::Other).unwrap().status >= 500);
+    assert_eq!(client.response(RequestKind::Other).unwrap().status, 503);
+    server.reaches("/pages/stopped", 1);
+    assert_eq!(server.count("/pages/kills/deadline"), 0);
     let gone = server.ctl(&["info", &id]);
     assert!(crate::server::errors_of(&gone).contains(&format!("there is no `{id}` (any more)")));
 }

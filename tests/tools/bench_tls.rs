@@ -147,8 +147,7 @@ fn a_server_that_is_not_trusted_has_no_valid_figures_and_says_what_to_do() {
     let proxy = Proxy::before(server.address(), &["http/1.1"]);
     let other = Proxy::before(server.address(), &["http/1.1"]);
     let url = format!("https://localhost:{}/a.txt", proxy.address.port());
-    let output =
-        bench(&["http", &url, &other.trusted(), "-c=2", "-t=1", "-d=300ms", "--warmup=0s"]);
+    let output = bench(&[&["http", &url, &other.trusted()], &FEW[..]].concat());
     let printed = printed_by(&output);
     assert_eq!(output.status.code(), Some(3), "{printed}");
     assert!(printed.contains("INVALID") && printed.contains("--cacert"), "{printed}");

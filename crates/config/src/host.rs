@@ -9,9 +9,10 @@ use crate::access::ACCESS_OF_PART;
 use crate::host_name::HostName;
 use crate::item::Item;
 use crate::key::{ConfigKey, SectionKeys, row, section};
-use crate::model::config::{ErrorPage, Host};
+use crate::model::config::{Config, ErrorPage, Host, ListenerSettings, Protocol};
 use crate::model::encryption::Https;
 use crate::model::file_settings::FileSettings;
+use crate::overrides::Overrides;
 use crate::page_name::PageName;
 use crate::problem::Problems;
 use crate::routes::{HOST_ROUTE, ROUTE};
@@ -23,7 +24,7 @@ use crate::{access, field, host_name, request_path, routes};
 /// A key of the top level and of `[[host]]`.
 pub(super) const REDIRECT_TO_HTTPS: ConfigKey = row! {
     "redirect_to_https": apart("true or false"), "`false`; for a `[[host]]` that of the top level", Reload,
-        "Redirects requests over plain connections to the same address with `https:` (308), at the port of the first listener with `tls`. Paths below `/.well-known/acme-challenge/` are not redirected."
+        "Redirects requests over plain connections to the same address with `https:` (308), at the port of the first listener with `tls`. Paths below `/.well-known/acme-challenge/` are not redirected. It needs such a listener, or `trusted_proxies`."
 };
 
 /// A key of the top level and of `[[host]]`.
@@ -75,6 +76,32 @@ fn https(section: &Section<'_>, usual: Https, problems: &mut Problems) -> Https 
     section.read_into("redirect_to_https", &mut https.redirect, problems, boolean);
     section.read_into("hsts", &mut https.strict_for, problems, |item| duration(item).map(Some));
     https
+}
+
+const LEADS_NOWHERE: &str = "`redirect_to_https` leads nowhere: no listener has `tls`; add it to a [[listener]], or \
+                             name the proxy that encrypts in `trusted_proxies`";
+
+/// Ensures that a redirect to encrypted connections leads to one: of a listener, or of a proxy that is trusted to say
+/// that its client's is. Listeners of the command line replace those of the file.
+pub(super) fn check_redirects(
+    top: &Section<'_>,
+    config: &Config,
+    overrides: &Overrides,
+    problems: &mut Problems,
+) {
+    let is_encrypted = |one: &ListenerSettings| one.tls.is_some() && one.protocol == Protocol::Http;
+    if config.listeners.iter().any(is_encrypted)
+        || !config.trusted_proxies.is_empty()
+        || !overrides.listen.is_empty()
+    {
+        return;
+    }
+    if config.default_host.https.redirect {
+        let place = top.item("redirect_to_https").map_or(0, |item| item.key_offset);
+        problems.at(place, LEADS_NOWHERE);
+    } else if let Some(host) = config.hosts.iter().find(|host| host.https.redirect) {
+        problems.add(host.place, LEADS_NOWHERE.to_owned());
+    }
 }
 
 /// Reads every `[[host]]`. What it does not say of files and encrypted connections is as for the default host.

@@ -178,6 +178,7 @@ fn read_top(
     lay_over(overrides, &mut config, problems);
     config.default_host = host::read_default(top, config.default_host.files, base, problems);
     config.hosts = host::read_all(top, &config.default_host, base, problems);
+    host::check_redirects(top, &config, overrides, problems);
     named_modules::check(&mut config, problems);
     let offset = top.item("access").map(|item| item.key_offset);
     access::check(offset, &config, problems);

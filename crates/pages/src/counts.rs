@@ -24,6 +24,8 @@ metric::counted! {
         pub stalled: u64 = Elsewhere("as a kill, by reason"),
         /// Runs ended at their deadline.
         pub late: u64 = Elsewhere("as a kill, by reason"),
+        /// Runs of pages stopped by an operator, or because another server may have their name.
+        pub stopped: u64 = Counter(Count, "stopped", "page_stopped"),
         /// Runs of pages ended because their client sent what no page can look at.
         pub refused: u64 = Counter(Count, "refused", "page_refusals"),
         /// Runs of pages that ended with their client.
@@ -75,6 +77,7 @@ impl PageCounts {
             Fault::CpuBudget => self.over_budget += 1,
             Fault::Stalled => self.stalled += 1,
             Fault::Deadline => self.late += 1,
+            Fault::Stopped => self.stopped += 1,
             Fault::Request | Fault::RequestSize => self.refused += 1,
         }
     }
@@ -96,6 +99,7 @@ impl PageCounts {
         self.over_memory += other.over_memory;
         self.stalled += other.stalled;
         self.late += other.late;
+        self.stopped += other.stopped;
         self.refused += other.refused;
         self.cancelled += other.cancelled;
         self.spawned += other.spawned;
@@ -380,7 +384,8 @@ mod tests {
         (0..9).for_each(|_| counts.add_fault(Fault::Deadline));
         (0..3).for_each(|_| counts.add_fault(Fault::Request));
         counts.add_fault(Fault::RequestSize);
-        assert_eq!((counts.failures, counts.refused), (2, 4));
+        (0..2).for_each(|_| counts.add_fault(Fault::Stopped));
+        assert_eq!((counts.failures, counts.refused, counts.stopped), (2, 4, 2));
         let kills = [("cpu_budget", 1), ("memory", 1), ("stalled", 1), ("deadline", 9)];
         assert_eq!(counts.kills(), kills);
     }

@@ -21,6 +21,7 @@ fn bound_of(fault: Fault) -> Option<&'static str> {
         Fault::Compile
         | Fault::Runtime
         | Fault::TableSize
+        | Fault::Stopped
         | Fault::Request
         | Fault::RequestSize => None,
     }

@@ -54,6 +54,8 @@ pub enum Fault {
     Stalled,
     /// It exceeded the deadline set by its caller.
     Deadline,
+    /// It was stopped from outside.
+    Stopped,
     /// The client sent something invalid in its head or body that the page reads.
     Request,
     /// The client sent a body larger than the page reads.

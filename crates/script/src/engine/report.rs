@@ -170,7 +170,7 @@ pub(super) fn late(page: &str, stack: Stack, bound: Duration) -> Box<ScriptError
 
 /// It was ended from outside, for this reason.
 pub(super) fn ended(page: &str, stack: Stack, why: &str) -> Box<ScriptError> {
-    placed(Fault::Deadline, page, stack, &[], why.to_owned())
+    placed(Fault::Stopped, page, stack, &[], why.to_owned())
 }
 
 /// Where a suspended run is: the calls that led there, innermost first.

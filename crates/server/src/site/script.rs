@@ -338,7 +338,7 @@ fn fields_of(status: Status) -> FieldList {
 /// The status for a page that was ended.
 fn status_of(fault: Fault) -> Status {
     match fault {
-        Fault::Memory | Fault::CpuBudget | Fault::Stalled | Fault::Deadline => {
+        Fault::Memory | Fault::CpuBudget | Fault::Stalled | Fault::Deadline | Fault::Stopped => {
             Status::SERVICE_UNAVAILABLE
         }
         Fault::Compile | Fault::Runtime | Fault::TableSize => Status::INTERNAL_SERVER_ERROR,
