@@ -4,7 +4,7 @@ use config::Overrides;
 use config::route::Circumstances;
 use http::FieldList;
 use pages::{Before, PageProblem};
-use server::load::{ConfigSource, missing_error_pages, second_addresses};
+use server::load::{ConfigSource, missing_error_pages, remarks};
 use server::site_data::SiteData;
 use wire::http::url::Scheme;
 
@@ -67,8 +67,7 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
         text += &format!("  {line}\n");
     }
     let no_profile = server::serve::without_profile(&data.config);
-    let warnings = second_addresses(&data).into_iter().chain(no_profile);
-    for warning in warnings.chain(data.secret.warning.clone()) {
+    for warning in remarks(&data).into_iter().chain(no_profile) {
         text += &format!("  warning: {warning}\n");
     }
     output::print(&text)?;

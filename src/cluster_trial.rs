@@ -9,6 +9,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use cluster::{LinkEncryption, LinkFault, NatsInfo, NatsServer, NatsTrial, TrialFindings, limits};
+use config::{Config, ProcessReach};
 use server::cluster_setup::ClusterSetup;
 use server::site_data::SiteData;
 use tls::TlsStream;
@@ -50,19 +51,26 @@ pub(crate) fn of(data: &SiteData) -> Option<Tried> {
     Some(tried)
 }
 
-/// Whether a server can do what the channels need.
+/// What of a configuration needs JetStream, if something does.
+fn needs_jetstream(config: &Config) -> Option<String> {
+    let channel = config.channels.iter().find(|channel| channel.history > 0);
+    let channel = channel.map(|of| format!("the [[channel]] `{}` has a `history`", of.pattern));
+    channel.or_else(|| {
+        let process = config.processes.iter().find(|of| of.reach == ProcessReach::Cluster)?;
+        Some(format!("the [[process]] `{}` has `where = \"cluster\"`", process.module))
+    })
+}
+
+/// Whether a server can do what a configuration needs.
 fn judge(
     findings: &TrialFindings,
     data: &SiteData,
     server: &NatsServer,
     problems: &mut Vec<String>,
 ) {
-    let with_history = data.config.channels.iter().find(|channel| channel.history > 0);
-    if let (Some(channel), Err(why)) = (with_history, &findings.jetstream) {
+    if let (Some(needs), Err(why)) = (needs_jetstream(&data.config), &findings.jetstream) {
         problems.push(format!(
-            "cluster: {server}: {why}; the [[channel]] `{}` has a `history`, which needs JetStream: start NATS with \
-             --jetstream",
-            channel.pattern
+            "cluster: {server}: {why}; {needs}, which needs JetStream: start NATS with --jetstream"
         ));
     }
     let needs = limits::STORE_MESSAGE_BYTES;

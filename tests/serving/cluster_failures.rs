@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 
-use crate::server::Server;
 use crate::server::channel::say;
 use crate::server::nats::Nats;
 use crate::server::patience::until;
+use crate::server::{Server, configuration};
 
 use super::cluster::{events, poll, publish, texts};
 
@@ -99,6 +99,28 @@ fn history_that_grows_does_not_hide_what_it_had_dropped() {
     let two = node("two", 20);
     let rest = poll(&two, "chat.a", first["since"].as_str().unwrap());
     assert_eq!((texts(&rest).len(), &rest["recovered"]), (3, &Value::Bool(false)), "{rest}");
+}
+
+#[test]
+fn history_that_a_reload_lengthens_is_kept_from_then_on() {
+    let test = "history_that_a_reload_lengthens_is_kept_from_then_on";
+    let Some(nats) = Nats::start(test) else { return };
+    let rules = |history: u32| format!("[[channel]]\npattern = \"chat.*\"\nhistory = {history}\n");
+    let one = nats.node("one", &rules(3));
+    // Its stream is there.
+    assert_eq!(publish(&one, "chat.a", "before").0, 200);
+    let longer = format!("{}\n{}", rules(20), nats.section("one"));
+    one.directory().write("velodrome.toml", configuration(&longer));
+    assert!(one.ctl(&["reload"]).status.success());
+    // Each time in a channel of its own, because the stream grows at a moment of NATS.
+    let mut channels = (0..).map(|number| format!("chat.{number}"));
+    until("nine messages to be kept", || {
+        let channel = channels.next()?;
+        for number in 0..9 {
+            assert_eq!(publish(&one, &channel, &number.to_string()).0, 200);
+        }
+        (texts(&poll(&one, &channel, "0-0")).len() == 9).then_some(())
+    });
 }
 
 #[test]

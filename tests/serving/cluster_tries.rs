@@ -1,7 +1,9 @@
 //! Goal: a cluster can be tried before it is used, and encrypted. Method: `velodrome check` against servers of NATS
 //! that lack something, `velodrome cluster demo`, and nodes over TLS; skipped where `nats-server` is not installed.
 
+use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use crate::server::certificates::Authority;
@@ -19,6 +21,8 @@ fn check(config: &str, files: &[(&str, &str)]) -> (Option<i32>, String) {
     let plan = Plan::new().config(config);
     for (file, content) in files {
         plan.directory.write(file, content);
+        let others_may_read = Permissions::from_mode(0o644);
+        fs::set_permissions(plan.directory.join(file), others_may_read).unwrap();
     }
     let mut command = Command::new(PROGRAM);
     command.arg("check").arg(plan.directory.join("site"));
@@ -68,10 +72,36 @@ fn check_says_what_a_server_of_nats_lacks() {
     let (status, text) = check(&config(&plain), &[]);
     assert_eq!(status, Some(1), "{text}");
     assert!(text.contains("JetStream is not enabled"), "{text}");
+    let with_process =
+        format!("[[process]]\nmodule = \"clock\"\nwhere = \"cluster\"\n{}", plain.section("one"));
+    let (status, text) = check(&with_process, &[("app/clock.lua", "return function() end\n")]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("JetStream is not enabled; the [[process]] `clock`"), "{text}");
     let tls = config(&plain).replace("nats://", "tls://");
     let (status, text) = check(&tls, &[]);
     assert_eq!(status, Some(1), "{text}");
     assert!(text.contains("does not offer it; write \"nats://\""), "{text}");
+}
+
+#[test]
+fn check_says_what_a_file_of_credentials_should_have_and_who_may_read_it() {
+    let section = format!("[cluster]\nservers = [\"nats://{}\"]\n", free_address());
+    for (setting, words) in [
+        (
+            "nkey_file = \"none\"",
+            "No such file or directory (os error 2); write the seed of the nkey",
+        ),
+        ("token_file = \"blank\"", "is empty; write the token into it"),
+        ("user = \"u\"\npassword_file = \"blank\"", "is empty; write the password of `user`"),
+    ] {
+        let (status, text) = check(&format!("{section}{setting}\n"), &[("blank", "\n")]);
+        assert_eq!(status, Some(1), "{text}");
+        assert!(text.contains(words) && !text.contains("openssl"), "{text}");
+    }
+    for setting in ["token_file = \"open\"", "user = \"u\"\npassword_file = \"open\""] {
+        let (_, text) = check(&format!("{section}{setting}\n"), &[("open", "secret\n")]);
+        assert!(text.contains("open: others than its owner may read"), "{text}");
+    }
 }
 
 #[test]
@@ -112,6 +142,18 @@ fn demonstration_starts_nodes_and_ends_them() {
     if !has("nats-server", "demonstration_starts_nodes_and_ends_them") {
         return;
     }
+    demonstration_ends_with("TERM");
+    // The terminal is closed.
+    demonstration_ends_with("HUP");
+    let mut missing = Command::new(PROGRAM);
+    missing.args(["cluster", "demo", "--nats-server", "no-such-program"]);
+    let output = run(&mut missing);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("is not installed; get it from"), "{said}");
+}
+
+fn demonstration_ends_with(signal: &str) {
     let mut command = Command::new(PROGRAM);
     command.args(["cluster", "demo", "-n", "2"]).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut demo = command.spawn().unwrap();
@@ -123,16 +165,10 @@ fn demonstration_starts_nodes_and_ends_them() {
         line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned()
     };
     let addresses = [address("node-1"), address("node-2")];
-    let status = Command::new("sh").args(["-c", &format!("kill -TERM {}", demo.id())]).status();
+    let status = Command::new("sh").args(["-c", &format!("kill -{signal} {}", demo.id())]).status();
     assert!(status.unwrap().success());
     assert!(demo.wait().unwrap().success());
     for address in addresses {
         assert!(std::net::TcpStream::connect(&address).is_err(), "{address} still listens");
     }
-    let mut missing = Command::new(PROGRAM);
-    missing.args(["cluster", "demo", "--nats-server", "no-such-program"]);
-    let output = run(&mut missing);
-    assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("is not installed; get it from"), "{said}");
 }

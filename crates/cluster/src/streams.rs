@@ -107,6 +107,17 @@ impl Streams {
         Self { streams, plan, duty, problem: None, lost: 0 }
     }
 
+    /// The streams are to keep at least what this plan wants. Their number and their place stay.
+    pub(crate) fn keep(&mut self, wanted: &StreamPlan) {
+        let messages = self.plan.messages.max(wanted.messages);
+        let plan =
+            StreamPlan { messages, age_ms: self.plan.age_ms.max(wanted.age_ms), ..self.plan };
+        if plan != self.plan {
+            self.plan = plan;
+            self.streams.iter_mut().for_each(|stream| stream.wants = Wants::Sample);
+        }
+    }
+
     pub(crate) fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
     }

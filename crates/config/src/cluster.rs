@@ -24,7 +24,10 @@ const WANTED: &str =
 pub(super) fn check(section: Option<&Item<'_>>, config: &Config, problems: &mut Problems) {
     let Some(Item { key_offset: offset, value, .. }) = section else { return };
     let (offset, cluster) = (*offset, &config.cluster);
-    let names_servers = value.as_table().is_some_and(|table| table.contains_key("servers"));
+    // Of each of its entries that is wrong there is a problem already.
+    let is_written = |servers: &DeValue<'_>| servers.as_array().is_none_or(|list| !list.is_empty());
+    let servers = value.as_table().and_then(|table| table.get("servers"));
+    let names_servers = servers.is_some_and(|servers| is_written(servers.get_ref()));
     if !cluster.is_configured() && !names_servers {
         let why =
             "[cluster] has no `servers`; write those of NATS, such as [\"nats://127.0.0.1:4222\"]";

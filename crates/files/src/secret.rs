@@ -14,8 +14,8 @@ use crate::rules::Root;
 /// Permissions that let users other than the owner read or change the file.
 const OPEN_TO_OTHERS: u32 = 0o066;
 
-/// How to create a secret.
-const MAKE: &str = "make one with: openssl rand -base64 32";
+/// How to create a secret, which ends the words of some faults.
+pub const MAKE: &str = "make one with: openssl rand -base64 32";
 
 /// A file of secrets.
 #[derive(Clone)]

@@ -2,6 +2,7 @@
 //!
 //! Owns the reading of those files, on the main thread. Never connects.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use cluster::{
 };
 use config::{ClusterScheme, ClusterSettings, Config};
 use files::rules::Root;
-use files::secret::{SecretFault, SecretFile};
+use files::secret::{MAKE, SecretFault, SecretFile};
 use runtime::clock::milliseconds;
 use tls::{Authorities, Connector, ConnectorError, PemError, TrustedServers};
 
@@ -29,7 +30,7 @@ pub struct ClusterSetup {
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterSetupError {
     /// A file of credentials.
-    #[error("`{key}` in [cluster]: the file `{path}` {fault}")]
+    #[error(fmt = unusable)]
     Secret {
         /// The key that names it.
         key: &'static str,
@@ -52,6 +53,26 @@ pub enum ClusterSetupError {
     /// The settings of TLS.
     #[error("[cluster]: {0}")]
     Refused(ConnectorError),
+}
+
+/// The secret is one that NATS knows, so a new one is no mend.
+fn unusable(
+    key: &str,
+    path: &Path,
+    fault: &SecretFault,
+    out: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let content = match key {
+        "password_file" => "the password of `user`",
+        "token_file" => "the token",
+        _ => "the seed of the nkey (`SU…`)",
+    };
+    let fault = fault.to_string();
+    write!(out, "`{key}` in [cluster]: the file `{}` ", path.display())?;
+    match fault.strip_suffix(MAKE) {
+        Some(fault) => write!(out, "{fault}write {content} into it"),
+        None => write!(out, "{fault}"),
+    }
 }
 
 impl ClusterSetup {

@@ -9,7 +9,7 @@ use cluster::{LinkStats, NodeView};
 use serde_json::{Value, json};
 
 /// The report of a scheduler on its link.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LinkReport {
     /// The name of this node.
     pub node: Arc<str>,

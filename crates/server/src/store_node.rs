@@ -149,7 +149,11 @@ fn trouble(event: &ReplicationEvent) -> Trouble {
             Trouble::new(Kind::ReplicaSnapshot, "taken", text)
         }
         ReplicationEvent::Behind(number, leader) => {
-            let text = format!("the store is at record {number}, its leader at {leader}");
+            let leader = leader.map_or_else(
+                || "does not hear its leader".to_owned(),
+                |leader| format!("its leader is at {leader}"),
+            );
+            let text = format!("the store is at record {number}, and {leader}");
             Trouble::new(Kind::ReplicaBehind, "", text)
         }
         ReplicationEvent::NotApplied(why) => {

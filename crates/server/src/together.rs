@@ -42,7 +42,9 @@ pub enum Parting {
 impl Companions {
     /// None so far. From now on this process waits for signals that would end it.
     pub fn new() -> Self {
-        let told: SignalSet = [Signal::Interrupt, Signal::Terminate].into_iter().collect();
+        // A terminal that is closed says it with a hang-up.
+        let told = [Signal::Hangup, Signal::Interrupt, Signal::Quit, Signal::Terminate];
+        let told: SignalSet = told.into_iter().collect();
         signal::block(&told);
         Self { told, running: Vec::new() }
     }

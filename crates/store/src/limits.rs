@@ -179,6 +179,10 @@ pub const LEADER_AWAY_MS: u64 = 5_000;
 /// Time after which a question without an answer is asked again (1 s).
 pub const ASK_AGAIN_MS: u64 = 1_000;
 
+/// Time after which a replica asks again for what it could not apply, or take (10 s). Shorter: while its disk is full,
+/// or it lacks a database, the leader sends more in vain.
+pub const REFUSED_MS: u64 = 10_000;
+
 /// Time after which a replica that does not catch up says so (10 s).
 pub const BEHIND_MS: u64 = 10_000;
 

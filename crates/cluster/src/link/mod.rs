@@ -163,9 +163,10 @@ impl NatsLink {
         &self.info
     }
 
-    /// The problem, if there is one.
+    /// The problem, if there is one: while there is no connection, the reason.
     pub fn problem(&self) -> Option<&str> {
-        self.streams.problem().or(self.problem.as_deref())
+        let streams = self.streams.problem().filter(|_| self.is_up());
+        streams.or(self.problem.as_deref())
     }
 
     /// The other nodes.

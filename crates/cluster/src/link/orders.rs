@@ -16,6 +16,7 @@ use crate::following;
 use crate::leases::LeaseHolder;
 use crate::limits::STORE_MESSAGE_BYTES;
 use crate::mail::StoreMail;
+use crate::plan::StreamPlan;
 use crate::reads::{ReadResult, Wish};
 use crate::speech::{Request, Said};
 use crate::{body, questions};
@@ -107,6 +108,11 @@ impl NatsLink {
     /// From now on this link wants these leases, and no others.
     pub fn want_leases(&mut self, names: &[String], now_ms: u64) {
         self.leases.want(names, &mut self.speech, &self.subjects, now_ms);
+    }
+
+    /// Channels need streams that keep at least what this plan wants.
+    pub fn keep(&mut self, wanted: &StreamPlan) {
+        self.streams.keep(wanted);
     }
 
     /// Which of all nodes may do what the name stands for, now.

@@ -90,6 +90,9 @@ impl Connections {
         // The numbers of routes mean others.
         self.http.forget_times();
         self.set_tls(&data.tls);
+        if let (Some(link), Some(setup)) = (&mut self.cluster, &data.cluster) {
+            link.keep(setup);
+        }
     }
 
     /// Hands settings to those who keep them, other than the site.

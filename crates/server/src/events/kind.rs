@@ -175,13 +175,15 @@ kinds! {
         "Many TLS handshakes failed."
         "`velodrome ctl stats` counts them by reason: a wrong certificate, or clients that try old versions."
     StoreFailed "store_failed" Error Here
-        "Orders to the store failed: it or the disk is full, the disk has an error, or an order asked for \
-         too much."
-        "The log has the error of the disk. Make room, or raise `size` in `[store]`."
+        "Orders to the store failed: it or the disk is full, the disk has an error, an order asked for too \
+         much, or the leader that the store follows is away."
+        "The log has the error of the disk: make room, or raise `size` in `[store]`. `velodrome ctl status` \
+         shows whether the leader is heard."
     StoreStuck "store_stuck" Error Here
         "The writer of the store has not answered for a second: another program holds the lock of the \
          store, the disk does not write, or the store follows a leader that is away."
-        "End the other program (`velodrome store import`, a backup) or look at the disk."
+        "End the other program (`velodrome store import`, a backup) or look at the disk. `velodrome ctl \
+         status` shows whether the leader is heard."
     SlowCommit "slow_commit" Warning Here
         "A commit of the store took 100 ms or longer: the disk is slow, or another program held the lock of \
          the store."
@@ -221,6 +223,11 @@ kinds! {
     ClusterBack "cluster_back" Info Here
         "A scheduler is connected to NATS again, and reads what its subscribers have missed."
         "If it comes often, look for what interrupts the connection; NATS also cuts off clients that are slow."
+    ClusterProblem "cluster_problem" Warning Here
+        "A scheduler is connected to NATS, which does not do what it should: JetStream is off or has no room for \
+         the streams, so that messages to channels with a history fail, or the user may not do something."
+        "The cause is in the line: change NATS or `[cluster]`. `velodrome check` and `velodrome ctl status` \
+         show more."
     Limit "limit" Info Here
         "A `[[limit]]` refused uses."
         "As configured; if these are good clients, raise it."

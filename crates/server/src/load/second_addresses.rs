@@ -9,7 +9,7 @@ use config::route::{FoundRoute, RouteRequest};
 use crate::site_data::SiteData;
 
 /// The remarks of `check` and a start on pages whose addresses have different rules of access or different limits.
-pub fn second_addresses(data: &SiteData) -> Vec<String> {
+pub(super) fn second_addresses(data: &SiteData) -> Vec<String> {
     let mut told = Vec::new();
     let hosts = std::iter::once(&data.config.default_host).chain(&data.config.hosts);
     for (number, host) in (0..).zip(hosts) {

@@ -16,7 +16,7 @@ use super::edit::Edit;
 use super::post::Post;
 use crate::events::{Kind, Trouble};
 use crate::limits::PAGES_NAMED;
-use crate::load::second_addresses;
+use crate::load::remarks;
 use crate::message::{PagesRead, ToControl, ToScheduler};
 use crate::site_data::SiteData;
 use pages::{Before, Follower, PageKind, PageProblem, PageRoot, PageSet, Served};
@@ -195,20 +195,8 @@ impl LivePages {
 }
 
 fn warn(data: &SiteData) {
-    for warning in
-        data.secret.warning.iter().chain(&data.trust.warning).chain(&data.upstream_tls.warnings)
-    {
-        diagnostic::write(Level::Warn, format_args!("{warning}"));
-    }
-    for warning in data
-        .channel_keys
-        .warnings
-        .iter()
-        .chain(&data.admin_keys.warning)
-        .chain(&second_addresses(data))
-        .chain(data.cluster.iter().flat_map(|cluster| &cluster.warnings))
-    {
-        diagnostic::write(Level::Warn, format_args!("{warning}"));
+    for remark in remarks(data) {
+        diagnostic::write(Level::Warn, format_args!("{remark}"));
     }
     for (place, _) in data.page_roots.iter().zip(&data.pages).filter(|(_, set)| set.is_cut) {
         diagnostic::write(

@@ -40,8 +40,8 @@ pub enum ReplicationEvent {
     SnapshotBegun(u64),
     /// The snapshot is there; it ends at this number.
     SnapshotTaken(u64),
-    /// The replica does not catch up with its leader: its number, and the leader's.
-    Behind(u64, u64),
+    /// The replica does not catch up with its leader: its number, and the leader's if it is heard.
+    Behind(u64, Option<u64>),
     /// Records or a snapshot could not be applied.
     NotApplied(NotApplied),
     /// A node with another history is there: its store does not belong to this one.

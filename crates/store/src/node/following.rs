@@ -9,13 +9,13 @@ use super::forwards::Forwards;
 use super::post::{Post, ReplicationMoment};
 use super::taking::Taking;
 use crate::failure::StoreFailure;
-use crate::limits::{APPLIED_SIZE, ASK_AGAIN_MS, BEHIND_MS, LEADER_AWAY_MS};
+use crate::limits::{APPLIED_SIZE, ASK_AGAIN_MS, BEHIND_MS, LEADER_AWAY_MS, REFUSED_MS};
 use crate::order::Order;
 use crate::replication::{
     ClockWatch, CommitRecord, ReplicationPeer, StorePosition, Talk, TalkHead, Unfollowed,
     decode_results, move_result,
 };
-use crate::writer::Writer;
+use crate::writer::{NotApplied, Writer};
 
 /// The leader, as it was last heard.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +37,12 @@ pub(super) struct Following {
     ahead: Option<StorePosition>,
     /// Whether records are missing.
     lacks: bool,
-    /// The question that is not answered, and when it was asked.
-    ask: Option<(u64, u64)>,
+    /// The question that is not answered.
+    ask: Option<u64>,
+    /// When the last question was asked.
+    asked_ms: u64,
+    /// Whether the last thing that the leader sent could not be applied.
+    is_refused: bool,
     taking: Option<Taking>,
     /// Since when the store is not where its leader is.
     behind_since: Option<u64>,
@@ -99,6 +103,25 @@ impl Following {
         &mut self,
         writer: &mut Writer,
         post: &mut Post,
+        heard: (TalkHead, Talk),
+        events: &mut Vec<ReplicationEvent>,
+        now: ReplicationMoment,
+    ) {
+        if let Err(failure) = self.take(writer, post, heard, events, now) {
+            self.refuse(failure.into(), events);
+        }
+    }
+
+    /// Something of the leader could not be applied, or kept: it is asked for again.
+    fn refuse(&mut self, why: NotApplied, events: &mut Vec<ReplicationEvent>) {
+        (self.lacks, self.is_refused) = (true, true);
+        events.push(ReplicationEvent::NotApplied(why));
+    }
+
+    fn take(
+        &mut self,
+        writer: &mut Writer,
+        post: &mut Post,
         (head, talk): (TalkHead, Talk),
         events: &mut Vec<ReplicationEvent>,
         now: ReplicationMoment,
@@ -110,7 +133,7 @@ impl Following {
             }
             Talk::Records { answer, last, records } => {
                 self.on_leader(head.from, last, now.ms);
-                let asked = self.ask.is_some_and(|(ask, _)| ask == answer);
+                let asked = self.ask == Some(answer);
                 if asked {
                     (self.ask, self.lacks) = (None, false);
                 }
@@ -120,7 +143,7 @@ impl Following {
                 let base = self.base().map_or(0, |position| position.number);
                 self.lacks |= asked && base < last.number;
             }
-            Talk::Take { ask, shared } if self.ask.is_some_and(|(own, _)| own == ask) => {
+            Talk::Take { ask, shared } if self.ask == Some(ask) => {
                 self.ask = None;
                 if let Some(leader) = self.leader() {
                     self.begin_snapshot(writer, post, (leader, shared), (events, now))?;
@@ -156,7 +179,7 @@ impl Following {
     fn on_leader(&mut self, peer: ReplicationPeer, position: StorePosition, heard_ms: u64) {
         let is_new = self.leader.is_none_or(|leader| leader.peer != peer);
         if is_new {
-            self.ask = None;
+            (self.ask, self.is_refused) = (None, false);
             self.forwards.on_new_leader(peer);
             self.clock = ClockWatch::default();
             // Its snapshot has other cursors, and perhaps another end.
@@ -272,11 +295,10 @@ impl Following {
             if let Err(failure) = writer.apply(&records) {
                 self.position = writer.position()?;
                 self.drop_pending();
-                self.lacks = true;
-                events.push(ReplicationEvent::NotApplied(failure));
+                self.refuse(failure, events);
                 return Ok(());
             }
-            self.position = writer.position()?;
+            (self.position, self.is_refused) = (writer.position()?, false);
         }
         Ok(())
     }
@@ -294,11 +316,13 @@ impl Following {
         self.position = writer.position()?;
         self.drop_pending();
         post.join(self.position);
-        events.push(match replaced {
-            Ok(()) => ReplicationEvent::SnapshotTaken(end.position.number),
-            Err(failure) => ReplicationEvent::NotApplied(failure),
-        });
-        self.lacks = true;
+        match replaced {
+            Ok(()) => {
+                (self.lacks, self.is_refused) = (true, false);
+                events.push(ReplicationEvent::SnapshotTaken(end.position.number));
+            }
+            Err(failure) => self.refuse(failure, events),
+        }
         Ok(())
     }
 
@@ -308,13 +332,18 @@ impl Following {
         post: &mut Post,
         now_ms: u64,
     ) -> Result<(), StoreFailure> {
-        let is_due = self.ask.is_none_or(|(_, asked_ms)| now_ms >= asked_ms + ASK_AGAIN_MS);
+        let pause_ms = match self.ask {
+            _ if self.is_refused => REFUSED_MS,
+            Some(_) => ASK_AGAIN_MS,
+            None => 0,
+        };
+        let is_due = now_ms >= self.asked_ms + pause_ms;
         let Some(leader) = self.leader().filter(|_| self.lacks && is_due) else { return Ok(()) };
         if self.taking.as_ref().is_some_and(|taking| taking.follows().is_none()) {
             return Ok(());
         }
         let (ask, position) = (post.next_number(), self.base());
-        self.ask = Some((ask, now_ms));
+        (self.ask, self.asked_ms) = (Some(ask), now_ms);
         // In a snapshot that is not whole the terms are those of the leader.
         let starts =
             if self.taking.is_some() { Vec::new() } else { writer.standing()?.starts.clone() };
@@ -324,8 +353,8 @@ impl Following {
 
     fn watch_lag(&mut self, events: &mut Vec<ReplicationEvent>, now_ms: u64) {
         let number = self.position.map_or(0, |position| position.number);
-        let leader = self.leader_number();
-        if number >= leader && self.position.is_some() && self.leader.is_some() {
+        let leader = self.leader.map(|leader| leader.position.number);
+        if leader.is_some_and(|leader| number >= leader) && self.position.is_some() {
             (self.behind_since, self.is_behind_told) = (None, false);
             return;
         }

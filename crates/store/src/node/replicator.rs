@@ -153,7 +153,8 @@ impl Replicator {
                 leading.on_talk(writer, &mut self.post, (head.from, talk), &self.names)
             }
             Part::Replica(following) if is_of_now => {
-                following.on_talk(writer, &mut self.post, (head, talk), &mut self.events, now)
+                following.on_talk(writer, &mut self.post, (head, talk), &mut self.events, now);
+                Ok(())
             }
             Part::Replica(_) => Ok(()),
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use store::{
-    CommitRecord, Database, DatabaseChange, Expiry, Old, Only, Query, Remaining, StepOutcome,
-    Store, StoreOperation, StoreOptions, Sync, Value,
+    CommitRecord, Database, DatabaseChange, Expiry, Old, Only, Query, Remaining, ReplicationEvent,
+    StepOutcome, Store, StoreOperation, StoreOptions, Sync, Value,
 };
 
 use crate::place::FIRST;
@@ -37,6 +37,13 @@ impl World {
             }
         }
         all
+    }
+
+    /// A node is killed, and begins with an empty directory.
+    fn begin_anew(&mut self, node: usize) {
+        self.kill(node);
+        std::fs::remove_dir_all(&self.nodes[node].place.settings.directory).unwrap();
+        self.start(node);
     }
 
     fn check(&mut self, promotes: Promotes) {
@@ -104,6 +111,42 @@ fn no_write_of_a_leader_is_lost_or_made_twice() {
 #[test]
 fn leaders_that_are_replaced_lose_nothing_silently_and_all_stores_become_the_same() {
     seeds(Promotes::Any);
+}
+
+#[test]
+fn a_replica_whose_leader_is_gone_says_that_it_does_not_hear_it() {
+    let mut world = World::new(1, Sync::Commit);
+    world.run(2_000);
+    world.kill(0);
+    world.run(20_000);
+    let told = |node| {
+        let is_it = |(of, event): &&(usize, ReplicationEvent)| {
+            *of == node && matches!(event, ReplicationEvent::Behind(_, None))
+        };
+        world.events.iter().filter(is_it).count()
+    };
+    assert_eq!((told(1), told(2)), (1, 1), "{:?}", world.events);
+}
+
+#[test]
+fn a_replica_asks_again_for_what_it_cannot_apply_only_after_a_while() {
+    let mut world = World::new(1, Sync::Commit);
+    // The leader has another one, too.
+    world.nodes[2].place.settings.databases.truncate(1);
+    world.begin_anew(2);
+    world.run(2_000);
+    world.write(0);
+    let refused = |world: &World| {
+        let is_it = |event: &ReplicationEvent| matches!(event, ReplicationEvent::NotApplied(_));
+        world.events.iter().filter(|(node, event)| *node == 2 && is_it(event)).count()
+    };
+    world.run(20_000);
+    let records = refused(&world);
+    assert!((1..=3).contains(&records), "{records} times in 20 s");
+    world.begin_anew(2);
+    world.run(20_000);
+    let snapshots = refused(&world) - records;
+    assert!((1..=3).contains(&snapshots), "{snapshots} times in 20 s");
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl World {
         world
     }
 
-    fn start(&mut self, number: usize) {
+    pub(crate) fn start(&mut self, number: usize) {
         let role = if number == 0 { StoreRole::Leader } else { StoreRole::Replica };
         let me = ReplicationPeer(self.next_peer);
         self.next_peer += 1;
@@ -110,7 +110,7 @@ impl World {
     }
 
     /// As kill -9: nothing is finished.
-    fn kill(&mut self, number: usize) {
+    pub(crate) fn kill(&mut self, number: usize) {
         self.nodes[number].running = None;
         let asked = std::mem::take(&mut self.asked);
         for (write, (node, key)) in asked {
@@ -150,7 +150,7 @@ impl World {
         running.store.snapshot().unwrap().answer(FIRST, query, now.unix_ms).unwrap()
     }
 
-    fn write(&mut self, number: usize) {
+    pub(crate) fn write(&mut self, number: usize) {
         let key = self.next_write;
         self.next_write += 1;
         let value = vec![b'v'; if self.dice.one_in(10) { 600_000 } else { 20 }];

@@ -32,6 +32,7 @@ pub(super) fn judge(scheduler: usize, before: Option<&Vitals>, now: &Vitals) -> 
         found.extend(of_errors(before, now));
         found.extend(of_rest(before, now));
     }
+    found.extend(of_nats(before, now));
     let mut found: Vec<Trouble> = found.into_iter().map(|one| one.at(scheduler)).collect();
     // All schedulers see the same servers: of each there is one event.
     found.extend(of_upstreams(before.map_or(&[], |before| &before.upstreams), &now.upstreams));
@@ -269,6 +270,14 @@ fn of_cluster(before: &Vitals, now: &Vitals) -> Option<Trouble> {
         }
         _ => None,
     }
+}
+
+/// Whether NATS has begun not to do what the cluster needs.
+fn of_nats(before: Option<&Vitals>, now: &Vitals) -> Option<Trouble> {
+    let problem =
+        |vitals: &Vitals| vitals.cluster.as_ref().filter(|link| link.is_up)?.problem.clone();
+    let text = problem(now)?;
+    before.and_then(problem).is_none().then(|| Trouble::new(Kind::ClusterProblem, "", text))
 }
 
 /// Whether a server gets requests and does not fail: the last one gets them although it fails.

@@ -10,6 +10,7 @@ use quota::LimitCounts;
 use super::judge::{judge, of_log};
 use crate::events::{Kind, SchedulerBounds, Trouble, Vitals};
 use crate::limits::{HANDSHAKES_FAILED_MANY, LATE_NS, MAILBOX_FULL_MANY};
+use crate::link_report::LinkReport;
 use crate::message::LogReport;
 use crate::upstream_report::{ServerReport, UpstreamReport};
 
@@ -139,6 +140,29 @@ fn each_trouble_is_named_alone() {
         assert_eq!(only.kind, *kind, "{only:?}");
         assert!(only.text.contains(words), "{kind:?}: {}", only.text);
     }
+}
+
+#[test]
+fn nats_that_does_not_do_what_it_should_is_named_once_in_a_connection() {
+    let linked = |second, is_up, problem: Option<&str>| {
+        let problem = problem.map(str::to_owned);
+        let cluster = Some(LinkReport { is_up, problem, ..LinkReport::default() });
+        Vitals { cluster, ..quiet(second) }
+    };
+    let full = linked(1, true, Some("stream a-h-3: insufficient memory resources available"));
+    let [first] = &judge(0, None, &full)[..] else { panic!("the first look finds it") };
+    assert_eq!(first.kind, Kind::ClusterProblem);
+    assert!(first.text.contains("insufficient memory"), "{}", first.text);
+    let kinds = |before: &Vitals, now: &Vitals| -> Vec<Kind> {
+        judge(0, Some(before), now).into_iter().map(|one| one.kind).collect()
+    };
+    let other = linked(2, true, Some("stream a-h-4: insufficient memory resources available"));
+    assert_eq!(kinds(&full, &other), []);
+    let (away, well) = (linked(2, false, Some("a: it has ended")), linked(2, true, None));
+    assert_eq!(kinds(&full, &away), [Kind::ClusterAway]);
+    assert_eq!(kinds(&away, &full), [Kind::ClusterBack, Kind::ClusterProblem]);
+    assert_eq!(kinds(&well, &full), [Kind::ClusterProblem]);
+    assert_eq!(kinds(&full, &well), []);
 }
 
 #[test]

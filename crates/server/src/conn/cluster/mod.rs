@@ -134,6 +134,11 @@ impl ClusterLink {
         }
     }
 
+    /// The rules of channels have changed: their streams keep what these need.
+    pub(super) fn keep(&mut self, setup: &ClusterSetup) {
+        self.link.keep(&setup.plan().streams);
+    }
+
     /// Whether a connection that begins is one of links.
     pub(super) fn is_ticket(ticket: u64) -> bool {
         ticket & OF_LINK != 0
