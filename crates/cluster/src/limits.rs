@@ -40,6 +40,10 @@ pub const READ_MS: u64 = 5_000;
 /// 2 s for what is asked of streams. Beyond: it is asked again.
 pub const STREAM_ANSWER_MS: u64 = 2_000;
 
+/// Time for which a stream without a message counts as new (60 s). Shorter: while servers start, more of them give it
+/// an epoch, one after the other.
+pub const NEW_STREAM_MS: u64 = 60_000;
+
 /// 10 s between two looks at the state of a stream.
 pub const SAMPLE_MS: u64 = 10_000;
 

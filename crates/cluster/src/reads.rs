@@ -348,6 +348,7 @@ mod tests {
             first,
             last,
             at_ms: 1_000,
+            made_ms: None,
             messages: 3,
             age_ms,
             bytes,

@@ -15,6 +15,9 @@ use crate::times;
 /// The name under which an epoch is in the metadata of a stream.
 const EPOCH: &str = "velodrome-epoch";
 
+/// The time under which it is there, in milliseconds since 1970.
+const EPOCH_AT: &str = "velodrome-epoch-at";
+
 /// The answer to a question about a stream, or to an order.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -92,6 +95,8 @@ pub(crate) struct StreamSample {
     pub(crate) last: u64,
     /// The time of its server.
     pub(crate) at_ms: u64,
+    /// When it was made, or got its epoch; `None`: that is not known.
+    pub(crate) made_ms: Option<u64>,
     /// Messages that it keeps of one channel.
     pub(crate) messages: u64,
     /// The time for which it keeps messages; `None`: without end.
@@ -147,6 +152,10 @@ impl StreamAnswer {
             first: self.state.first_seq,
             last: self.state.last_seq,
             at_ms: times::milliseconds(&self.ts).unwrap_or(0),
+            made_ms: self.config["metadata"][EPOCH_AT]
+                .as_str()
+                .and_then(|text| text.parse().ok())
+                .or_else(|| times::milliseconds(&self.created)),
             messages: self.config["max_msgs_per_subject"].as_u64().unwrap_or(1),
             age_ms: self.config["max_age"].as_u64().filter(|ns| *ns > 0).map(|ns| ns / 1_000_000),
             bytes: self.config["max_bytes"].as_u64(),
@@ -203,13 +212,14 @@ pub(crate) fn unusable(existing: &Value, wanted: &Value) -> Option<String> {
     })
 }
 
-/// The configuration of a stream with another epoch.
-pub(crate) fn with_epoch(existing: &Value, epoch: u64) -> Value {
+/// The configuration of a stream with another epoch, from this time on.
+pub(crate) fn with_epoch(existing: &Value, epoch: u64, at_ms: u64) -> Value {
     let mut changed = existing.clone();
     if !changed["metadata"].is_object() {
         changed["metadata"] = json!({});
     }
     changed["metadata"][EPOCH] = format!("{epoch:016x}").into();
+    changed["metadata"][EPOCH_AT] = at_ms.to_string().into();
     changed
 }
 
@@ -244,7 +254,7 @@ mod tests {
         let sample = answer.sample("v-h-1").unwrap();
         assert_eq!((sample.first, sample.last, sample.messages), (3, 9, 7));
         assert_ne!(answer.sample("v-h-2").unwrap().epoch, sample.epoch);
-        let changed = StreamAnswer { config: with_epoch(&answer.config, 5), ..answer };
+        let changed = StreamAnswer { config: with_epoch(&answer.config, 5, 0), ..answer };
         assert_ne!(changed.sample("v-h-1").unwrap().epoch, sample.epoch);
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use wire::nats::NatsHeaders;
 
 use crate::held::{Held, Numbered};
-use crate::limits::{SAMPLE_MS, STREAM_AGAIN_MS, STREAM_ANSWER_MS};
+use crate::limits::{NEW_STREAM_MS, SAMPLE_MS, STREAM_AGAIN_MS, STREAM_ANSWER_MS};
 use crate::plan::StreamPlan;
 use crate::speech::{Request, Speech};
 use crate::stream_forms::{self as forms, ApiError, Mark, StreamAnswer, StreamSample};
@@ -280,24 +280,24 @@ impl Streams {
         }
         let name = subjects.stream(shard);
         let sample = answer.sample(&name);
-        let unreadable = || format!("stream {name}: the answer of JetStream cannot be read");
         self.problem = match sample {
             Some(_) => forms::unusable(&answer.config, &wanted),
-            None => Some(unreadable()),
+            None => Some(format!("stream {name}: the answer of JetStream cannot be read")),
         };
         let Some(sample) = sample.filter(|_| self.problem.is_none()) else {
             stream.asking = again;
             return Vec::new();
         };
-        let changed = if stream.has_gone_back(&sample) {
-            Some(forms::with_epoch(&answer.config, random))
+        let changed = if stream.has_gone_back(&sample) || stream.may_be_emptied(&sample) {
+            Some(answer.config.clone())
         } else if self.duty == Duty::Grow {
             // Drops by its old bounds are not to be proved by the new ones.
-            forms::grown(&answer.config, &wanted).map(|grown| forms::with_epoch(&grown, random))
+            forms::grown(&answer.config, &wanted)
         } else {
             None
         };
         if let Some(changed) = changed {
+            let changed = forms::with_epoch(&changed, random, sample.at_ms);
             stream.asking = Asking::Update { number: orders.send("UPDATE", &changed), until_ms };
             return Vec::new();
         }
@@ -330,6 +330,14 @@ impl Stream {
             | Asking::Update { number: open, .. } => (open == number).then_some(self.asking),
             Asking::Nothing | Asking::Later(_) => None,
         }
+    }
+
+    /// Whether the messages of a stream may be lost without a trace: servers of NATS that have all ended make their
+    /// streams in memory anew as of their old time. A link that has not known it takes no chance, before it adds one.
+    fn may_be_emptied(&self, sample: &StreamSample) -> bool {
+        let is_known = self.seen.is_some_and(|(epoch, _)| epoch == sample.epoch);
+        let is_old = sample.made_ms.is_some_and(|made| made + NEW_STREAM_MS < sample.at_ms);
+        !is_known && is_old && sample.last == 0
     }
 
     /// Whether a number can be of the epoch that is known. Those that were added come in order, and so do the results
@@ -412,10 +420,21 @@ mod tests {
 
         /// The stream answers, with this creation and this last number; what was said then.
         fn answer(&mut self, created: &str, last: u64) -> (Vec<StreamNews>, String) {
-            let config = forms::config(&PLAN, &self.subjects, 0);
+            self.answer_at(created, last, "2026-01-01T00:00:30Z", Value::Null)
+        }
+
+        /// The same at this time, with these metadata.
+        fn answer_at(
+            &mut self,
+            created: &str,
+            last: u64,
+            at: &str,
+            metadata: Value,
+        ) -> (Vec<StreamNews>, String) {
+            let mut config = forms::config(&PLAN, &self.subjects, 0);
+            config["metadata"] = metadata;
             let state = serde_json::json!({ "first_seq": 1, "last_seq": last });
-            let answer =
-                serde_json::json!({ "config": config, "created": created, "state": state });
+            let answer = serde_json::json!({ "config": config, "created": created, "state": state, "ts": at });
             let (answer, headers) = (answer.to_string(), NatsHeaders::new(b""));
             let with = (&mut self.speech, &self.subjects);
             let asked = (0, self.asked);
@@ -494,6 +513,30 @@ mod tests {
         assert!(news.is_empty());
         assert!(said.contains("\"max_msgs_per_subject\":20"), "{said}");
         assert!(said.contains("\"velodrome-epoch\":\"0000000000000007\""), "{said}");
+    }
+
+    #[test]
+    fn an_old_stream_without_a_message_gets_another_epoch_from_a_link_that_has_not_known_it() {
+        let (old, now) = ("2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z");
+        let mut one = One::new();
+        one.ask(0);
+        let (news, said) = one.answer_at(old, 0, now, Value::Null);
+        assert!(news.is_empty());
+        assert!(said.contains("PUB $JS.API.STREAM.UPDATE.v-h-0"), "{said}");
+        assert!(said.contains("\"velodrome-epoch-at\":\"1767229200000\""), "{said}");
+        let renewed = serde_json::json!({ "velodrome-epoch-at": "1767229200000" });
+        for (last, at, metadata) in [
+            (0, "2026-01-01T00:00:30Z", Value::Null),
+            (0, "2026-01-01T01:00:30Z", renewed),
+            (1, now, Value::Null),
+        ] {
+            let mut one = One::new();
+            one.ask(0);
+            assert_eq!(one.answer_at(old, last, at, metadata.clone()).1, "", "{last} at {at}");
+            // It knows it now, however old it gets.
+            one.ask(SAMPLE_MS);
+            assert_eq!(one.answer_at(old, last, "2026-01-02T00:00:00Z", metadata).1, "");
+        }
     }
 
     #[test]
