@@ -131,6 +131,7 @@ fn a_replica_is_promoted_and_the_old_leader_sets_aside_what_nobody_got() {
     until_told(&leader, "follows the leader of term 2");
     // Also after its end, whatever its configuration says.
     let leader = leader.kill_and_restart();
+    until_told(&leader, "the store is a replica, whatever `role` says");
     until_number(&leader, "hears_leader", 1);
     assert_eq!((number(&leader, "leads"), number(&leader, "term")), (0, 2));
     until_read(&leader, "from-old", "1");

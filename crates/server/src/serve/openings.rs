@@ -228,6 +228,19 @@ pub(super) fn open_writer(
         ServeError::Store { path, failure }
     };
     let node = as_user(user, || store::Replicator::new(&mut writer, options).map_err(failed))?;
+    if node.role() != options.role {
+        let is = match node.role() {
+            store::StoreRole::Leader => "the leader",
+            store::StoreRole::Replica => "a replica",
+        };
+        diagnostic::write(
+            Level::Warn,
+            format_args!(
+                "the store is {is}, whatever `role` says: it keeps its role; `velodrome store promote` makes another \
+                 one the leader"
+            ),
+        );
+    }
     Ok(Some(WrittenStore { store, writer, node: Some(node), settings }))
 }
 

@@ -77,6 +77,14 @@ impl Replicator {
         })
     }
 
+    /// The role of the store now.
+    pub fn role(&self) -> StoreRole {
+        match self.part {
+            Part::Leader(_) => StoreRole::Leader,
+            Part::Replica(_) => StoreRole::Replica,
+        }
+    }
+
     /// Takes orders of clients. [`take_done`](Self::take_done) gives their results, those of one number together.
     pub fn order(&mut self, number: u64, orders: Vec<Order>, now: ReplicationMoment) {
         match &mut self.part {
@@ -249,7 +257,7 @@ impl Replicator {
         let term = self.post.head().heard;
         Ok(match &self.part {
             Part::Leader(_) => ReplicationStatus {
-                role: StoreRole::Leader,
+                role: self.role(),
                 term,
                 number,
                 leader_number: number,
@@ -257,7 +265,7 @@ impl Replicator {
                 hears_leader: true,
             },
             Part::Replica(following) => ReplicationStatus {
-                role: StoreRole::Replica,
+                role: self.role(),
                 term,
                 number,
                 leader_number: following.leader_number(),
