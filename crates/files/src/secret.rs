@@ -14,8 +14,11 @@ use crate::rules::Root;
 /// Permissions that let users other than the owner read or change the file.
 const OPEN_TO_OTHERS: u32 = 0o066;
 
-/// How to create a secret, which ends the words of some faults.
-pub const MAKE: &str = "make one with: openssl rand -base64 32";
+/// The mend of a file that should have a secret of this server.
+pub const MAKE_SECRET: &str = "make one with: openssl rand -base64 32";
+
+/// The mend of a file that should have a private key.
+pub const WRITE_KEY: &str = "write the private key in PEM into it";
 
 /// A file of secrets.
 #[derive(Clone)]
@@ -25,32 +28,32 @@ pub struct SecretFile {
     pub warning: Option<String>,
 }
 
-/// Why a file is not usable.
+/// Why a file is not usable. [`with_mend`](Self::with_mend) says how to mend it, too.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretFault {
     /// It cannot be read.
-    #[error(fmt = cannot_be_read)]
+    #[error("cannot be read: {0}")]
     Unreadable(io::Error),
     /// It is a directory, a pipe, or similar.
-    #[error("is not a file; {MAKE}")]
+    #[error("is not a file")]
     NotAFile,
     /// It is where clients could read it.
     #[error("lies in `{0}`, which is served: put it where no client finds it")]
     Served(PathBuf),
     /// It is too long.
-    #[error("is longer than {SECRET_FILE_SIZE} bytes; {MAKE}")]
+    #[error("is longer than {SECRET_FILE_SIZE} bytes")]
     TooLong,
     /// It is not printable text.
-    #[error("is not printable text in line {line}; {MAKE}")]
+    #[error("is not printable text in line {line}")]
     NotText {
         /// The first line that is not, from 1.
         line: usize,
     },
     /// It has no secret.
-    #[error("is empty; {MAKE}")]
+    #[error("is empty")]
     Empty,
     /// A line is too short, so it could be guessed.
-    #[error("has {bytes} bytes in line {line}, less than {SECRET_SIZE_MIN}; {MAKE}")]
+    #[error("has {bytes} bytes in line {line}, less than {SECRET_SIZE_MIN}")]
     TooShort {
         /// The line, from 1.
         line: usize,
@@ -72,9 +75,17 @@ pub enum SecretFault {
     },
 }
 
-fn cannot_be_read(error: &io::Error, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(out, "cannot be read: {error}")?;
-    if error.kind() == io::ErrorKind::NotFound { write!(out, "; {MAKE}") } else { Ok(()) }
+impl SecretFault {
+    /// The fault, and this mend if the file lacks what it should have.
+    pub fn with_mend(&self, mend: &str) -> String {
+        let lacks = match self {
+            Self::Unreadable(error) => error.kind() == io::ErrorKind::NotFound,
+            Self::NotAFile | Self::TooLong | Self::Empty => true,
+            Self::NotText { .. } | Self::TooShort { .. } => true,
+            Self::Served(_) | Self::TooMany | Self::NotEd25519 { .. } => false,
+        };
+        if lacks { format!("{self}; {mend}") } else { self.to_string() }
+    }
 }
 
 impl SecretFile {
@@ -167,6 +178,17 @@ mod tests {
         let [new, old] = ["n".repeat(32), "o".repeat(44)];
         let text = format!("\n  {new}\r\n\n{old}");
         assert_eq!(secrets_of(&text).unwrap(), [&new, &old]);
+    }
+
+    #[test]
+    fn mend_is_told_of_a_file_that_lacks_what_it_should_have() {
+        let told = |fault: SecretFault| fault.with_mend("write it");
+        let unreadable = |kind: io::ErrorKind| SecretFault::Unreadable(kind.into());
+        assert_eq!(told(SecretFault::Empty), "is empty; write it");
+        assert!(told(unreadable(io::ErrorKind::NotFound)).ends_with("; write it"));
+        for other in [unreadable(io::ErrorKind::PermissionDenied), SecretFault::TooMany] {
+            assert!(!told(other).contains("write it"));
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use files::rules::Root;
-use files::secret::{SecretFault, SecretFile};
+use files::secret::{MAKE_SECRET, SecretFault, SecretFile};
 use script::engine::Keys;
 
 /// The current secret. All schedulers share it, so that each accepts the cookies of the others.
@@ -24,7 +24,7 @@ pub enum SecretError {
     #[error("the operating system provides no random bytes")]
     Random,
     /// The file cannot be used.
-    #[error("the secret_file `{}` of [pages] {fault}", .path.display())]
+    #[error("the secret_file `{}` of [pages] {}", .path.display(), .fault.with_mend(MAKE_SECRET))]
     File {
         /// Its path.
         path: PathBuf,

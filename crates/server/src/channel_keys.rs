@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use channels::{Credential, TokenKeys, TokenProblem};
 use files::rules::Root;
-use files::secret::{SecretFault, SecretFile, secrets_of};
+use files::secret::{MAKE_SECRET, SecretFault, SecretFile, secrets_of};
 
 use crate::program_keys::ProgramKeys;
 
@@ -46,7 +46,7 @@ impl AdminKeys {
 
 /// A key file that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("the {} `{path}` of {} {fault}", .place.0, .place.1)]
+#[error("the {} `{path}` of {} {}", .place.0, .place.1, .fault.with_mend(MAKE_SECRET))]
 pub struct KeysError {
     /// The configuration key that names the file, and its section.
     place: (&'static str, &'static str),

@@ -2,7 +2,6 @@
 //!
 //! Owns the reading of those files, on the main thread. Never connects.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use cluster::{
 };
 use config::{ClusterScheme, ClusterSettings, Config};
 use files::rules::Root;
-use files::secret::{MAKE, SecretFault, SecretFile};
+use files::secret::{SecretFault, SecretFile};
 use runtime::clock::milliseconds;
 use tls::{Authorities, Connector, ConnectorError, PemError, TrustedServers};
 
@@ -30,7 +29,7 @@ pub struct ClusterSetup {
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterSetupError {
     /// A file of credentials.
-    #[error(fmt = unusable)]
+    #[error("`{key}` in [cluster]: the file `{path}` {}", .fault.with_mend(mend_of(key)))]
     Secret {
         /// The key that names it.
         key: &'static str,
@@ -55,23 +54,12 @@ pub enum ClusterSetupError {
     Refused(ConnectorError),
 }
 
-/// The secret is one that NATS knows, so a new one is no mend.
-fn unusable(
-    key: &str,
-    path: &Path,
-    fault: &SecretFault,
-    out: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    let content = match key {
-        "password_file" => "the password of `user`",
-        "token_file" => "the token",
-        _ => "the seed of the nkey (`SU…`)",
-    };
-    let fault = fault.to_string();
-    write!(out, "`{key}` in [cluster]: the file `{}` ", path.display())?;
-    match fault.strip_suffix(MAKE) {
-        Some(fault) => write!(out, "{fault}write {content} into it"),
-        None => write!(out, "{fault}"),
+/// The mend of a file that should have what NATS knows.
+fn mend_of(key: &str) -> &'static str {
+    match key {
+        "password_file" => "write the password of `user` into it",
+        "token_file" => "write the token into it",
+        _ => "write the seed of the nkey (`SU…`) into it",
     }
 }
 

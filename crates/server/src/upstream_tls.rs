@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use config::{UpstreamTls, UpstreamVersion};
 use files::rules::Root;
-use files::secret::{SecretFault, SecretFile};
+use files::secret::{SecretFault, SecretFile, WRITE_KEY};
 use tls::{
     Authorities, Connector, ConnectorError, Identity, IdentityError, PemError, TrustedServers,
 };
@@ -42,7 +42,7 @@ enum Why {
     Authorities(PemError),
     #[error("`certificate` and `key`: {0}")]
     Identity(IdentityError),
-    #[error("the key `{0}` {1}")]
+    #[error("the key `{path}` {fault}", path = .0.display(), fault = .1.with_mend(WRITE_KEY))]
     Key(PathBuf, SecretFault),
     #[error("{0}")]
     Refused(ConnectorError),

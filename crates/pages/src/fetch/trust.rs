@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use config::FetchRules;
 use files::rules::Root;
-use files::secret::{SecretFault, SecretFile};
+use files::secret::{SecretFault, SecretFile, WRITE_KEY};
 use tls::{
     Authorities, Connector, ConnectorError, Identity, IdentityError, PemError, TrustedServers,
 };
@@ -34,8 +34,9 @@ pub enum TrustError {
     Certificate(IdentityError),
     /// The key is not in a safe place.
     #[error(
-        "the fetch_key `{path}` of [pages] {1}",
-        path = .0.display()
+        "the fetch_key `{path}` of [pages] {fault}",
+        path = .0.display(),
+        fault = .1.with_mend(WRITE_KEY)
     )]
     Key(PathBuf, SecretFault),
     /// The library refuses them.
