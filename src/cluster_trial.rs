@@ -51,7 +51,7 @@ pub(crate) fn of(data: &SiteData) -> Option<Tried> {
     Some(tried)
 }
 
-/// What of a configuration needs JetStream, if something does.
+/// The first part of a configuration that needs JetStream, if there is one.
 fn needs_jetstream(config: &Config) -> Option<String> {
     let channel = config.channels.iter().find(|channel| channel.history > 0);
     let channel = channel.map(|of| format!("the [[channel]] `{}` has a `history`", of.pattern));

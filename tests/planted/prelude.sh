@@ -2,8 +2,8 @@
 # (anything else that runs meanwhile), `load`, and at the end `audit`. All of it is in a network namespace of its own;
 # the audit is in that of the host. Whatever was started or set is taken back at the end.
 #
-# An audit takes $SECONDS_LONG. With $MEASURE, `audit` prints the requests per second of the load instead; with $CLEAN as well, the cause, which is
-# what `plant` and `with` are given, is left out.
+# An audit takes $SECONDS_LONG. With $MEASURE, `audit` prints the requests per second of the load instead; with $CLEAN
+# as well, the cause, which is what `plant` and `with` are given, is left out.
 set -u
 pids=
 undo=:

@@ -5,7 +5,8 @@ use super::{config, errors};
 #[test]
 fn a_host_leads_to_https_as_the_top_level_says_unless_it_says_otherwise() {
     let read = config(
-        "trusted_proxies = [\"10.0.0.1\"]\nredirect_to_https = true\nhsts = \"180d\"\n[[host]]\nnames = [\"a.example\"]\n\
+        "trusted_proxies = [\"10.0.0.1\"]\nredirect_to_https = true\n\
+         hsts = \"180d\"\n[[host]]\nnames = [\"a.example\"]\n\
          [[host]]\nnames = [\"b.example\"]\nredirect_to_https = false\nhsts = \"1h\"\n",
     );
     let of =

@@ -5,7 +5,7 @@
 use super::second_addresses::second_addresses;
 use crate::site_data::SiteData;
 
-/// What an operator should know of a configuration and its files.
+/// Everything that an operator should know of a configuration and its files.
 pub fn remarks(data: &SiteData) -> Vec<String> {
     let of_files = data.secret.warning.iter().chain(&data.trust.warning);
     let of_files = of_files.chain(&data.upstream_tls.warnings).chain(&data.channel_keys.warnings);
