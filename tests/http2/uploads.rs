@@ -97,8 +97,8 @@ fn long_bodies_that_are_passed_on_do_not_wait_for_each_other_for_ever() {
     }
     let gate = Arc::new(AtomicBool::new(false));
     let upstream =
-        format!("[[upstream]]\nname = \"slow\"\nservers = [\"{}\"]\n", gated_reader(&gate));
-    let route = "[[route]]\nprefix = \"/passed\"\nproxy = \"slow\"\n";
+        format!("[[upstream]]\nname = \"gated\"\nservers = [\"{}\"]\n", gated_reader(&gate));
+    let route = "[[route]]\nprefix = \"/passed\"\nproxy = \"gated\"\n";
     let limit = "[limits]\nbody_size = \"32 MiB\"\n";
     let server = site(&format!("{route}{upstream}{limit}"));
     let body = server.directory().join("body.bin");

@@ -285,13 +285,14 @@ pub(crate) fn server_builder()
         rustls::crypto::aws_lc_rs::default_provider(),
     ))
     .with_safe_default_protocol_versions()
-    .unwrap()
+    .expect("the library's own ciphers serve its own versions")
     .with_no_client_auth()
 }
 
 /// Not checked: the extension of these certificates is critical, and rustls does not know it.
 fn certified(certificate: CertificateDer<'static>, key: &PrivateKeyDer<'static>) -> CertifiedKey {
-    let key = rustls::crypto::aws_lc_rs::sign::any_supported_type(key).unwrap();
+    let key = rustls::crypto::aws_lc_rs::sign::any_supported_type(key)
+        .expect("rcgen makes keys that TLS uses");
     CertifiedKey::new(vec![certificate], key)
 }
 

@@ -34,8 +34,8 @@ const SILENT: &str = "
 /// Directives whose loss the operator may want to know.
 const TOLD: &str = "
     log_format open_log_file_cache keepalive_timeout keepalive_requests keepalive_time
-    client_header_timeout client_body_timeout send_timeout limit_req_status limit_req_log_level limit_conn_status limit_conn_log_level map geo
-    split_clients
+    client_header_timeout client_body_timeout send_timeout limit_req_status limit_req_log_level
+    limit_conn_status limit_conn_log_level map geo split_clients
     limit_rate limit_rate_after proxy_force_ranges proxy_limit_rate proxy_redirect proxy_cookie_path
     proxy_cookie_domain proxy_cookie_flags proxy_pass_header upstream_conf
 ";
