@@ -98,10 +98,7 @@ fn judge(
 fn connect(server: &NatsServer, setup: &ClusterSetup) -> Result<TrialFindings, LinkFault> {
     let until = Instant::now() + PATIENCE;
     let unreachable = |error: std::io::Error| LinkFault::Unreachable(error.kind());
-    let addresses = (&*server.host, server.port).to_socket_addrs();
-    let mut addresses = addresses.map_err(|_| LinkFault::UnknownName)?;
-    let address = addresses.next().ok_or(LinkFault::UnknownName)?;
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(unreachable)?;
+    let mut stream = reach(server)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(unreachable)?;
     stream.set_write_timeout(Some(PATIENCE)).map_err(unreachable)?;
     let line = first_line(&mut stream)?;
@@ -119,6 +116,19 @@ fn connect(server: &NatsServer, setup: &ClusterSetup) -> Result<TrialFindings, L
             talk(stream, line, server, setup, until)
         }
     }
+}
+
+/// Connects to the first address of a server that takes a connection.
+fn reach(server: &NatsServer) -> Result<TcpStream, LinkFault> {
+    let addresses = (&*server.host, server.port).to_socket_addrs();
+    let mut fault = LinkFault::UnknownName;
+    for address in addresses.map_err(|_| LinkFault::UnknownName)? {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => fault = LinkFault::Unreachable(error.kind()),
+        }
+    }
+    Err(fault)
 }
 
 /// The first line of a server, which comes in clear. Bytes are read one by one, because the handshake may follow.

@@ -84,6 +84,28 @@ fn check_says_what_a_server_of_nats_lacks() {
 }
 
 #[test]
+fn check_tries_each_address_of_a_name() {
+    let test = "check_tries_each_address_of_a_name";
+    let Some(nats) = Nats::start(test) else { return };
+    let directory = Directory::new();
+    // An address of IPv6 is tried first, and no server listens at this one.
+    directory.write("hosts", "127.0.0.1 nats.test\n::1 nats.test\n");
+    let own_hosts = format!("mount --bind {} /etc/hosts", directory.join("hosts").display());
+    if !run(Command::new("unshare").args(["--mount", "sh", "-c", &own_hosts])).status.success() {
+        println!("SKIPPED {test}: no file can be mounted here");
+        return;
+    }
+    let plan = Plan::new().config(&nats.section("one").replace("127.0.0.1", "nats.test"));
+    let place = |file: &str| plan.directory.join(file).display().to_string();
+    let (site, config) = (place("site"), place("velodrome.toml"));
+    let script = format!("{own_hosts} && exec {PROGRAM} check {site} --config {config}");
+    let output = run(Command::new("unshare").args(["--mount", "sh", "-c", &script]));
+    let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("cluster: welcome at nats.test:"), "{text}");
+}
+
+#[test]
 fn check_says_what_a_file_of_credentials_should_have_and_who_may_read_it() {
     let section = format!("[cluster]\nservers = [\"nats://{}\"]\n", free_address());
     for (setting, words) in [
