@@ -11,6 +11,7 @@ use crate::limits::{
     CONNECTIONS_NEAR, CORE_WANTED_NS, ERRORS_MANY, HANDSHAKES_FAILED_MANY, LATE_NS,
     MAILBOX_FULL_MANY,
 };
+use crate::link_report::LinkReport;
 use crate::message::LogReport;
 use crate::upstream_report::UpstreamReport;
 
@@ -28,10 +29,10 @@ pub(super) fn judge(scheduler: usize, before: Option<&Vitals>, now: &Vitals) -> 
         found.extend(of_network(before, now));
         found.extend(of_channels(before, now));
         found.extend(of_store(before, now));
-        found.extend(of_cluster(before, now));
         found.extend(of_errors(before, now));
         found.extend(of_rest(before, now));
     }
+    found.extend(of_cluster(before, now));
     found.extend(of_nats(before, now));
     let mut found: Vec<Trouble> = found.into_iter().map(|one| one.at(scheduler)).collect();
     // All schedulers see the same servers: of each there is one event.
@@ -255,21 +256,21 @@ fn is_up(standing: ServerStanding) -> bool {
     standing == ServerStanding::Up
 }
 
-/// Whether the cluster was lost, or came back.
-fn of_cluster(before: &Vitals, now: &Vitals) -> Option<Trouble> {
-    let (before, now) = (before.cluster.as_ref()?, now.cluster.as_ref()?);
-    match (before.is_up, now.is_up) {
-        (true, false) => {
-            let why = now.problem.as_deref().unwrap_or("the connection has ended");
-            let text = format!("there is no connection to the cluster: {why}");
-            Some(Trouble::new(Kind::ClusterAway, "", text))
-        }
-        (false, true) => {
-            let text = format!("connected to the cluster at {}", now.server);
-            Some(Trouble::new(Kind::ClusterBack, "", text))
-        }
-        _ => None,
+/// Whether the connection to the cluster was lost or could not be established at the start, or came back.
+fn of_cluster(before: Option<&Vitals>, now: &Vitals) -> Option<Trouble> {
+    // Without a reason, the first connection is under way.
+    let is_away = |link: &LinkReport| !link.is_up && link.problem.is_some();
+    let was_away = before.and_then(|vitals| vitals.cluster.as_ref()).is_some_and(is_away);
+    let link = now.cluster.as_ref()?;
+    if is_away(link) && !was_away {
+        let why = link.problem.as_deref().unwrap_or_default();
+        let text = format!("there is no connection to the cluster: {why}");
+        return Some(Trouble::new(Kind::ClusterAway, "", text));
     }
+    (was_away && link.is_up).then(|| {
+        let text = format!("connected to the cluster at {}", link.server);
+        Trouble::new(Kind::ClusterBack, "", text)
+    })
 }
 
 /// Whether NATS has begun not to do what the cluster needs.

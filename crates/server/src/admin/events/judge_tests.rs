@@ -166,6 +166,25 @@ fn nats_that_does_not_do_what_it_should_is_named_once_in_a_connection() {
 }
 
 #[test]
+fn nats_that_cannot_be_reached_is_named_at_the_start_and_the_first_connection_is_not() {
+    let linked = |is_up, problem: Option<&str>| {
+        let problem = problem.map(str::to_owned);
+        Vitals { cluster: Some(LinkReport { is_up, problem, ..LinkReport::default() }), ..quiet(1) }
+    };
+    let kinds = |before: Option<&Vitals>, now: &Vitals| -> Vec<Kind> {
+        judge(0, before, now).into_iter().map(|one| one.kind).collect()
+    };
+    let (connecting, up) = (linked(false, None), linked(true, None));
+    let refused = linked(false, Some("nats://10.0.0.1:4222: refused"));
+    assert_eq!(kinds(None, &connecting), []);
+    assert_eq!(kinds(Some(&connecting), &up), []);
+    assert_eq!(kinds(None, &refused), [Kind::ClusterAway]);
+    assert_eq!(kinds(Some(&connecting), &refused), [Kind::ClusterAway]);
+    assert_eq!(kinds(Some(&refused), &refused), []);
+    assert_eq!(kinds(Some(&refused), &up), [Kind::ClusterBack]);
+}
+
+#[test]
 fn troubles_that_need_two_looks_or_more_words_are_named() {
     let mut before = quiet(1);
     (before.store.under_way, before.upstreams) = (5, vec![upstream(ServerStanding::Up, 3)]);
