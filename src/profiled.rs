@@ -113,7 +113,7 @@ pub(crate) fn text(told: &Told, rows: usize) -> String {
     for Hint { function, percent, cause } in hints {
         let cause = match cause {
             Cause::Check(check) => format!("velodrome tune audit --explain {check}"),
-            Cause::Work(work) => work.to_owned(),
+            Cause::Work(work) | Cause::CountedWork(work) => work.to_owned(),
         };
         text.push_str(&format!("\n{function} in {percent:.1} % of the samples: {cause}\n"));
     }

@@ -3,11 +3,14 @@
 //! Owns how long that is. The crate `profile` records them and knows what they indicate, the crate `tune` gives a
 //! price.
 
+use std::sync::mpsc::channel;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
-use ::profile::{CallFinding, Scope, Tracing, call_findings};
-use ::tune::{CostlyCalls, HostReading, ServerCalls};
+use ::profile::{CallFinding, Pairs, Scope, Tracing, call_findings, calls_named};
+use ::tune::{CostlyCalls, HostReading, Opened, ServerCalls, ServerWork};
+
+use super::work;
 
 /// Longest time for which calls are recorded, and how many are enough: a server that makes very many of them is slowed
 /// for some milliseconds.
@@ -17,12 +20,17 @@ const ENOUGH: u64 = 4_000;
 /// Time between two reads of what was recorded.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Looks at a host and its server for this time, and records the server's calls meanwhile.
+/// Looks at a host and its server for this time; meanwhile records the server's calls, and samples its threads.
 pub(super) fn watch(host: &mut HostReading, process: Option<u32>, time: Duration) {
     let Some(process) = process else { return host.watch(time) };
     scope(|threads| {
         let recorder = threads.spawn(|| look(process));
+        let (end, until) = channel();
+        let sampler = threads.spawn(move || work::look(process, &until));
         host.watch(time);
+        drop(end);
+        let unsampled = |_| ServerWork::Unseen("sampling has failed".to_owned());
+        host.add_work(sampler.join().unwrap_or_else(unsampled));
         let failed = |_| ServerCalls::Unseen("their recording has failed".to_owned());
         host.add_calls(recorder.join().unwrap_or_else(failed));
     });
@@ -43,14 +51,24 @@ fn look(process: u32) -> ServerCalls {
         sleep(PAUSE);
         tracing.drain();
     }
+    let (elapsed, is_enough) = (begun.elapsed().as_secs_f64(), tracing.count() >= ENOUGH);
     let pairs = tracing.end();
-    let seconds = pairs.seconds(begun.elapsed().as_secs_f64());
+    let seen = pairs.seconds_seen().filter(|_| is_enough || pairs.lost > 0);
+    let seconds = seen.unwrap_or(elapsed);
     let count: u64 = pairs.all.values().map(|waits| waits.count).sum();
     let found = call_findings(&pairs, seconds);
     ServerCalls::Seen {
         rate: count as f64 / seconds,
+        opened: opened(&pairs, seconds),
         found: found.into_iter().map(costly).collect(),
     }
+}
+
+/// The connections that it accepts and opens; `None` if it may do so without a call.
+fn opened(pairs: &Pairs, seconds: f64) -> Option<Opened> {
+    let rate = |begin: &str| calls_named(pairs, begin) as f64 / seconds;
+    let opened = Opened { accepted: rate("accept"), attempts: rate("connect") };
+    (rate("io_uring") == 0.0).then_some(opened)
 }
 
 fn costly(finding: CallFinding) -> CostlyCalls {

@@ -7,6 +7,7 @@ mod changing;
 mod ladder;
 mod place;
 mod way_back;
+mod work;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

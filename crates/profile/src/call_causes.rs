@@ -202,6 +202,11 @@ pub(crate) const OF_REQUESTS: [&str; 14] = [
 pub(crate) const MANY: f64 = 10.0;
 pub(crate) const MANY_SHARE: f64 = 5.0;
 
+/// Calls that move bytes of files, and how many each make them a transfer.
+pub(crate) const TRANSFERS: [&str; 7] =
+    ["pread64", "preadv", "preadv2", "pwrite64", "pwritev", "sendfile", "splice"];
+pub(crate) const MUCH: f64 = 4096.0;
+
 /// Calls that wait for events.
 pub(crate) const EVENTS: [&str; 7] =
     ["epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6"];
@@ -258,3 +263,12 @@ pub(crate) const LOOK_NS: f64 = 500.0;
 pub(crate) const MOVES: [&str; 4] = ["read", "pread64", "write", "pwrite64"];
 pub(crate) const SMALL_RATE: f64 = 5_000.0;
 pub(crate) const SMALL: f64 = 16.0;
+
+/// How many of them for each answer, or for each receive, make them pieces of one; and at most how many bytes, if there
+/// are [`MANY`].
+pub(crate) const PIECES: f64 = 3.0;
+pub(crate) const LINE: f64 = 512.0;
+
+/// Calls that send answers.
+pub(crate) const ANSWERS: [&str; 6] =
+    ["write", "writev", "sendto", "sendmsg", "sendmmsg", "sendfile"];

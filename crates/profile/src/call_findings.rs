@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use syscalls::Errno;
 
 use crate::call_causes::{
-    AT_ONCE, CROWD, EVENTS, FAILURES, FOR_NOTHING, Failure, LOOK_NS, MANY, MANY_SHARE, MOVES,
-    OF_REQUESTS, QUICK, REFUSED_PART, REFUSED_RATE, SLEEPS, SLOW_NS, SLOW_SHARE, SMALL, SMALL_RATE,
-    USES, USUAL, WORTH, WORTH_RATE,
+    ANSWERS, AT_ONCE, CROWD, EVENTS, FAILURES, FOR_NOTHING, Failure, LINE, LOOK_NS, MANY,
+    MANY_SHARE, MOVES, MUCH, OF_REQUESTS, PIECES, QUICK, REFUSED_PART, REFUSED_RATE, SLEEPS,
+    SLOW_NS, SLOW_SHARE, SMALL, SMALL_RATE, TRANSFERS, USES, USUAL, WORTH, WORTH_RATE,
 };
 use crate::calls::{error_name, name, sums};
 use crate::locks::time_in_words;
@@ -33,7 +33,7 @@ pub fn call_findings(pairs: &Pairs, seconds: f64) -> Vec<CallFinding> {
     let seen = Seen::of(pairs, seconds);
     let mut found = seen.failures(pairs);
     found.extend(seen.uses());
-    found.extend(seen.many());
+    found.extend(seen.many(pairs));
     // A wait that ends at once because something else fails is not the cause.
     if found.iter().all(|one| one.lost < LOST) {
         found.extend(seen.for_nothing(pairs));
@@ -70,6 +70,11 @@ const LEAST_WORKING: f64 = 0.02;
 /// Whether a call receives something.
 fn is_receive(call: &str) -> bool {
     call.starts_with("recv") || call.starts_with("read")
+}
+
+/// Whether a call writes something.
+fn is_write(call: &str) -> bool {
+    call.starts_with("write") || call.starts_with("pwrite")
 }
 
 /// Whether a thread waits for work in this call.
@@ -171,14 +176,20 @@ impl Seen {
     }
 
     /// Calls that no request needs so often.
-    fn many(&self) -> Vec<CallFinding> {
+    fn many(&self, pairs: &Pairs) -> Vec<CallFinding> {
         let is_known = |call: &str| {
             USES.iter().any(|(calls, ..)| calls.contains(&call))
                 || OF_REQUESTS.iter().any(|begin| call.starts_with(begin))
         };
         let numbers = self.numbers(|call| !is_known(call));
+        // What moves much at once is the work itself.
+        let is_transfer = |number: u64| {
+            let is_it = TRANSFERS.contains(&&*name(number));
+            is_it && self.mean_bytes(pairs, number) >= MUCH
+        };
         let is_many = |number: &u64| {
-            self.count(&[*number]) >= MANY * self.received.max(1.0)
+            !is_transfer(*number)
+                && self.count(&[*number]) >= MANY * self.received.max(1.0)
                 && self.share(&[*number]) >= MANY_SHARE
         };
         let many = numbers.into_iter().filter(is_many);
@@ -213,22 +224,33 @@ impl Seen {
     /// Reads and writes of some bytes each.
     fn small(&self, pairs: &Pairs) -> Vec<CallFinding> {
         let numbers = self.numbers(|call| MOVES.contains(&call));
-        let mean = |number: u64| {
-            let bytes = pairs.results.get(&number).copied().unwrap_or(0);
-            bytes as f64 / self.succeeded(pairs, number).max(1) as f64
+        let mean = |number: u64| self.mean_bytes(pairs, number);
+        let answers = self.numbers(|call| ANSWERS.contains(&call));
+        let answers: u64 = answers.iter().map(|number| self.succeeded(pairs, *number)).sum();
+        // One for each request, or for each answer, may be as small as that.
+        let pieces = |number: u64| {
+            let others = if is_write(&name(number)) { self.received } else { answers as f64 };
+            self.succeeded(pairs, number) as f64 / others.max(1.0)
         };
         let is_small = |number: &u64| {
+            let (mean, pieces) = (mean(*number), pieces(*number));
+            let is_line = is_write(&name(*number)) && mean <= LINE;
             self.succeeded(pairs, *number) as f64 >= SMALL_RATE * self.seconds
-                && mean(*number) <= SMALL
+                && ((mean <= SMALL && pieces >= PIECES) || (is_line && pieces >= MANY))
                 && self.share(&[*number]) >= MANY_SHARE
         };
-        let small = numbers.into_iter().filter(is_small);
-        small
-            .map(|number| {
-                let cause = format!("{:.1} bytes each: a buffer makes few of them", mean(number));
-                self.finding(&[number], &cause)
-            })
-            .collect()
+        let finding = |number: u64| {
+            let (mean, each) = (mean(number), pieces(number));
+            let cause = match is_write(&name(number)) {
+                false => format!("{mean:.1} bytes each: a buffer makes few of them"),
+                true => format!(
+                    "{mean:.1} bytes each, {each:.0} for each receive: a buffer makes few of them, and a lower log \
+                     level, if it is a log"
+                ),
+            };
+            self.finding(&[number], &cause)
+        };
+        numbers.into_iter().filter(is_small).map(finding).collect()
     }
 
     /// Connections that are closed without having been read from.
@@ -277,6 +299,12 @@ impl Seen {
             self.finding(&[number], &cause)
         })
         .collect()
+    }
+
+    /// Bytes that each of these calls moved.
+    fn mean_bytes(&self, pairs: &Pairs, number: u64) -> f64 {
+        let bytes = pairs.results.get(&number).copied().unwrap_or(0);
+        bytes as f64 / self.succeeded(pairs, number).max(1) as f64
     }
 
     fn succeeded(&self, pairs: &Pairs, number: u64) -> u64 {
@@ -371,6 +399,41 @@ mod tests {
         assert_eq!(told(&pairs, 1.0), ["read: 90000 calls a second, 20 %"]);
         pairs.results.insert(Sysno::read as u64, 90_000_000);
         assert_eq!(told(&pairs, 1.0), [""; 0]);
+    }
+
+    /// As many reads and writes of these bytes.
+    fn moved((reads, each_read): (u64, u64), (writes, each_written): (u64, u64)) -> Pairs {
+        let all = [(Sysno::read, reads, 200_000_000), (Sysno::write, writes, 300_000_000)];
+        let mut pairs = calls(&all);
+        pairs.results.insert(Sysno::read as u64, reads * each_read);
+        pairs.results.insert(Sysno::write as u64, writes * each_written);
+        pairs
+    }
+
+    #[test]
+    fn a_file_that_is_read_in_large_parts_is_the_work_itself() {
+        let parts = |bytes: u64| {
+            let call = Sysno::pread64;
+            let mut pairs = calls(&[(Sysno::read, 100, 9), (call, 6_000, 200_000_000)]);
+            pairs.results.insert(call as u64, 6_000 * bytes);
+            told(&pairs, 1.0)
+        };
+        assert_eq!(parts(32_768), [""; 0]);
+        assert_eq!(parts(100), ["pread64: 6000 calls a second, 20 %"]);
+    }
+
+    #[test]
+    fn short_requests_and_answers_are_no_pieces() {
+        let redis = moved((30_000, 14), (30_000, 5));
+        assert_eq!(told(&redis, 1.0), [""; 0]);
+    }
+
+    #[test]
+    fn many_lines_for_each_request_are_a_log() {
+        let log = moved((3_000, 90), (210_000, 80));
+        assert_eq!(told(&log, 1.0), ["write: 210000 calls a second, 30 %"]);
+        let file = moved((3_000, 90), (210_000, 8_000));
+        assert_eq!(told(&file, 1.0), [""; 0]);
     }
 
     #[test]

@@ -70,6 +70,12 @@ pub(crate) fn error_name(error: i32) -> String {
     Errno::new(error).name().map_or_else(|| format!("error {error}"), str::to_owned)
 }
 
+/// How often calls were made whose names begin so.
+pub fn calls_named(pairs: &Pairs, begin: &str) -> u64 {
+    let calls = pairs.all.iter().filter(|((number, _), _)| name(*number).starts_with(begin));
+    calls.map(|(_, waits)| waits.count).sum()
+}
+
 pub(crate) fn name(number: u64) -> String {
     let known = usize::try_from(number).ok().and_then(Sysno::new);
     known.map_or_else(|| format!("call {number}"), |call| call.name().to_owned())

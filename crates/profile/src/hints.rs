@@ -1,9 +1,10 @@
 //! Functions in a profile that indicate a cause: a check of `velodrome tune`, or something that the program or one of
 //! its libraries does.
 //!
-//! Owns which function indicates which cause. It only names the cause.
+//! `signs` owns which function indicates which cause. This only names the cause.
 
 use crate::fold::{Folded, Frame, Mode};
+use crate::signs::{COUNTED_WORK, LEAST, LEAST_WORK, SIGNS, USUAL_SIGNS, WORK, Work};
 
 /// A cause that the profile indicates.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,273 +24,9 @@ pub enum Cause {
     Check(&'static str),
     /// Something that the program does, in words.
     Work(&'static str),
+    /// The same, where counters and system calls show it, too.
+    CountedWork(&'static str),
 }
-
-/// Kernel functions, and their checks.
-const SIGNS: [(&str, &str); 25] = [
-    ("nf_hook_slow", "stack.netfilter"),
-    ("ipt_do_table", "stack.netfilter"),
-    ("nft_do_chain", "stack.netfilter"),
-    ("nf_conntrack_in", "stack.notrack"),
-    ("packet_rcv", "stack.taps"),
-    ("tpacket_rcv", "stack.taps"),
-    ("dev_queue_xmit_nit", "stack.taps"),
-    ("fq_codel_enqueue", "stack.qdisc"),
-    ("fq_enqueue", "stack.qdisc"),
-    ("__audit_syscall_entry", "cpu.audit"),
-    ("__seccomp_filter", "app.seccomp"),
-    ("read_hpet", "cpu.clocksource"),
-    ("acpi_pm_read", "cpu.clocksource"),
-    ("entry_ibpb", "cpu.mitigations"),
-    ("br_nf_pre_routing", "stack.docker"),
-    ("compact_zone", "vm.thp"),
-    ("nf_log_packet", "stack.netfilter"),
-    ("uprobe_notify_resume", "obs.trace"),
-    ("function_trace_call", "obs.trace"),
-    ("trace_call_bpf", "obs.bpf"),
-    ("ptrace_stop", "app.tracer"),
-    ("n_tty_write", "app.output"),
-    ("do_swap_page", "vm.swap"),
-    ("try_to_free_mem_cgroup_pages", "env.memory"),
-    ("do_try_to_free_pages", "vm.pressure"),
-];
-
-/// The same of work that is expected up to a part of the time: it indicates something only beyond it.
-const USUAL_SIGNS: [(&str, &str, f64); 2] =
-    [("bbr_main", "stack.cc", 5.0), ("veth_xmit", "stack.docker", 5.0)];
-
-/// Work that costs, the percent from which it is worth a line, and the begins of names of functions that do it: in the
-/// program, a library or the kernel.
-const WORK: [(&str, f64, &[&str]); 22] = [
-    (
-        "compression. A lower level (gzip_comp_level 1 to 4), or files that are compressed once, cost less",
-        LEAST_WORK,
-        &[
-            "deflate",
-            "longest_match",
-            "compress_block",
-            "fill_window",
-            "[libz.so",
-            "[libz-ng.so",
-            "ZSTD_compress",
-            "[libzstd.so",
-            "BrotliEncoder",
-            "[libbrotlienc.so",
-            "zlib_rs::deflate",
-            "compress/flate.",
-        ],
-    ),
-    (
-        "TLS handshakes. Kept connections and resumed sessions have none",
-        LEAST_WORK,
-        &[
-            "SSL_do_handshake",
-            "SSL_accept",
-            "ossl_statem_",
-            "state_machine",
-            "tls_construct_server",
-            "tls_process_client_hello",
-            "rsa_ossl_private",
-            "RSA_private",
-            "EVP_DigestSign",
-            "crypto/tls.(*Conn).serverHandshake",
-            "rustls::server::hs",
-            "rustls::server::tls",
-        ],
-    ),
-    (
-        "garbage collection. Fewer objects for each request, or a larger heap (GOGC, GOMEMLIMIT, -Xmx, \
-         --max-semi-space-size, gc.set_threshold), cost less",
-        LEAST_WORK,
-        &[
-            "runtime.gcDrain",
-            "runtime.gcBgMark",
-            "runtime.gcAssist",
-            "runtime.scanobject",
-            "runtime.scanObject",
-            "runtime.scanSpan",
-            "runtime.greyobject",
-            "runtime.bgsweep",
-            "runtime.sweepone",
-            "gc_collect_main",
-            "gc_collect_generations",
-            "deduce_unreachable",
-            "update_refs",
-            "subtract_refs",
-            "v8::internal::Scavenger",
-            "v8::internal::MarkCompact",
-            "v8::internal::Heap::CollectGarbage",
-            "v8::internal::ConcurrentMarking",
-            "G1ParScan",
-            "G1CollectedHeap",
-            "G1EvacuateRegions",
-            "G1ConcurrentMark",
-            "PSScavenge",
-            "ParMarkBitMap",
-            "ZMark",
-            "ShenandoahHeap",
-            "gc_mark",
-            "gc_sweep",
-            "lj_gc_",
-            "luaC_",
-        ],
-    ),
-    (
-        "regular expressions. One that tries many ways, or hundreds of them in turn, costs more than a search",
-        LEAST_WORK,
-        &[
-            "pcre2_match",
-            "pcre_exec",
-            "jit_machine_stack_exec",
-            "[libpcre",
-            "v8::internal::RegExp",
-            "v8::internal::IrregexpInterpreter",
-            "sre_ucs",
-            "SRE(match)",
-            "regexp.(*Regexp)",
-            "regexp.(*machine)",
-            "regex_automata::",
-        ],
-    ),
-    (
-        "hashes of passwords, which are slow on purpose. In an event loop they stop all other requests",
-        LEAST_WORK,
-        &[
-            "PKCS5_PBKDF2",
-            "kdf_pbkdf2",
-            "pbkdf2",
-            "_crypt_blowfish",
-            "BF_crypt",
-            "argon2",
-            "bcrypt",
-            "crypto_scrypt",
-            "kdf_scrypt",
-            "php_crypt_",
-            "php_password_",
-            "golang.org/x/crypto/bcrypt",
-            "golang.org/x/crypto/blowfish",
-            "golang.org/x/crypto/argon2",
-            "golang.org/x/crypto/scrypt",
-            "golang.org/x/crypto/pbkdf2",
-            "[_bcrypt",
-        ],
-    ),
-    (
-        "times in words. Without the variable TZ, the C library looks at /etc/localtime each time: TZ=:/etc/localtime",
-        LEAST_WORK,
-        &["tzset_internal", "__tz_convert", "__tzset", "__tzfile_"],
-    ),
-    (
-        "programs that are started. A process for each request costs a millisecond; one that stays does not",
-        LEAST_WORK,
-        &["do_execve", "bprm_execve", "kernel_clone", "copy_process", "dup_mm"],
-    ),
-    (
-        "page faults. Memory that is mapped and given back for each request costs more than memory that is kept \
-         (malloc: M_MMAP_THRESHOLD, M_TRIM_THRESHOLD)",
-        LEAST_WORK,
-        &[
-            "do_anonymous_page",
-            "clear_page",
-            "clear_huge_page",
-            "unmap_page_range",
-            "zap_pte_range",
-        ],
-    ),
-    (
-        "files that are looked up or opened again and again. Keep them open (open_file_cache of nginx), or what they \
-         contain",
-        10.0,
-        &["do_sys_openat2", "vfs_statx", "vfs_fstatat", "do_faccessat", "do_readlinkat"],
-    ),
-    ("directories that are listed", LEAST_WORK, &["iterate_dir"]),
-    (
-        "data that is forced to the disk. Several records together, or a helper thread, cost less",
-        LEAST_WORK,
-        &["vfs_fsync_range", "ext4_sync_file", "xfs_file_fsync", "btrfs_sync_file"],
-    ),
-    (
-        "checks of a debugging aid (address sanitizer, valgrind, an allocator that checks)",
-        LEAST_WORK,
-        &[
-            "__asan",
-            "__tsan",
-            "__ubsan",
-            "__msan",
-            "__sanitizer",
-            "[memcheck-",
-            "[libasan.so",
-            "[libtsan.so",
-            "_PyMem_Debug",
-        ],
-    ),
-    (
-        "a lock of the kernel that spins: velodrome profile --locks shows which",
-        LEAST_WORK,
-        &[
-            "native_queued_spin_lock_slowpath",
-            "__pv_queued_spin_lock_slowpath",
-            "queued_spin_lock_slowpath",
-        ],
-    ),
-    (
-        "the lock of the address space, which all threads of a program share: mmap, munmap and page faults at once",
-        LEAST_WORK,
-        &["rwsem_down_", "rwsem_spin_on_owner", "rwsem_optimistic_spin", "osq_lock"],
-    ),
-    (
-        "sched_yield: a lock that gives up the CPU and tries again",
-        LEAST_WORK,
-        &["do_sched_yield", "__x64_sys_sched_yield", "__do_sys_sched_yield"],
-    ),
-    (
-        "rules that choose a routing table (ip rule), which each new connection walks",
-        LEAST_WORK,
-        &["fib_rules_lookup", "fib4_rule_match", "fib6_rule_match"],
-    ),
-    (
-        "samples of another profiler (perf record, a continuous profiler)",
-        LEAST_WORK,
-        &["perf_swevent_hrtimer", "perf_event_overflow", "__perf_event_overflow"],
-    ),
-    (
-        "files that are read or written in the thread of an event loop, where all other requests wait for it",
-        10.0,
-        &["node::fs::"],
-    ),
-    (
-        "JSON. A streaming or faster library, smaller documents, or answers that are kept, cost less",
-        15.0,
-        &[
-            "v8::internal::JsonParser",
-            "v8::internal::JsonStringifier",
-            "encoding/json.",
-            "serde_json::",
-            "[_json.",
-            "_parse_object_unicode",
-            "encoder_listencode",
-        ],
-    ),
-    (
-        "lines of text that are formatted, mostly for a log. A lower log level, or a helper thread, costs less",
-        20.0,
-        &["__vfprintf_internal", "__printf_fp", "fmt.Fprintf", "log.(*Logger)", "log/slog."],
-    ),
-    (
-        "files of /proc, which the kernel computes anew for each read",
-        LEAST_WORK,
-        &["show_smap", "show_map_vma", "smaps_pte_range", "proc_pid_", "do_task_stat", "show_stat"],
-    ),
-    (
-        "random numbers that are asked of the kernel in small pieces: a generator of the program's own costs less",
-        LEAST_WORK,
-        &["get_random_bytes_user", "urandom_read_iter", "random_read_iter", "crng_make_state"],
-    ),
-];
-
-/// Percent below which a function of the kernel is ignored, and below which work of the program is.
-const LEAST: f64 = 1.0;
-const LEAST_WORK: f64 = 5.0;
 
 /// The causes that the profile indicates, the strongest first; each once.
 pub fn hints(folded: &Folded) -> Vec<Hint> {
@@ -302,15 +39,8 @@ pub fn hints(folded: &Folded) -> Vec<Hint> {
             found.push(Hint { function: sign.to_owned(), percent, cause: Cause::Check(check) });
         }
     }
-    for (work, least, signs) in WORK {
-        let is_sign = |frame: &Frame| signs.iter().any(|sign| frame.name.starts_with(sign));
-        let percent = share(folded, is_sign) * 100.0 / total;
-        if percent >= least
-            && let Some(function) = outermost(folded, is_sign)
-        {
-            found.push(Hint { function, percent, cause: Cause::Work(work) });
-        }
-    }
+    found.extend(WORK.iter().filter_map(|work| of_work(folded, work, Cause::Work)));
+    found.extend(COUNTED_WORK.iter().filter_map(|work| of_work(folded, work, Cause::CountedWork)));
     found.sort_by(|one, other| other.percent.total_cmp(&one.percent));
     let mut seen = Vec::new();
     found.retain(|hint| {
@@ -319,6 +49,17 @@ pub fn hints(folded: &Folded) -> Vec<Hint> {
         is_new
     });
     found
+}
+
+fn of_work(
+    folded: &Folded,
+    (work, least, signs): &Work,
+    cause: fn(&'static str) -> Cause,
+) -> Option<Hint> {
+    let is_sign = |frame: &Frame| signs.iter().any(|sign| frame.name.starts_with(sign));
+    let percent = share(folded, is_sign) * 100.0 / folded.total().max(f64::MIN_POSITIVE);
+    let function = outermost(folded, is_sign).filter(|_| percent >= *least)?;
+    Some(Hint { function, percent, cause: cause(work) })
 }
 
 /// The samples with such a frame.

@@ -60,14 +60,11 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// The seconds for which pairs were recorded, of those that have elapsed: a full ring buffer ends it early.
-    pub fn seconds(&self, elapsed: f64) -> f64 {
-        match self.span_ns {
-            Some((first, last)) if self.lost > 0 => {
-                (last.saturating_sub(first) as f64 / 1e9).max(1e-4)
-            }
-            _ => elapsed,
-        }
+    /// The seconds from the first to the last pair: those for which was recorded, if the ring buffer was full, or if
+    /// there were so many that it was ended early. To end it may take longer than that.
+    pub fn seconds_seen(&self) -> Option<f64> {
+        let seconds = |(first, last): (u64, u64)| last.saturating_sub(first) as f64 / 1e9;
+        self.span_ns.map(|span| seconds(span).max(1e-4))
     }
 }
 
@@ -269,6 +266,25 @@ mod tests {
             (*kind, stack.thread, waits.count, waits.time_ns)
         };
         pairs.all.iter().map(row).collect()
+    }
+
+    #[test]
+    fn the_time_of_a_recording_is_that_of_its_pairs() {
+        let (mut begun, mut pairs) = (BTreeMap::new(), Pairs::default());
+        assert_eq!(pairs.seconds_seen(), None);
+        for at in [1_000, 20_000_000] {
+            for (time_ns, event) in [(at, 11), (at + 1_000, END as u16)] {
+                pair(
+                    TraceEvent::Calls,
+                    END,
+                    sample(time_ns, 1, event, 44, 0),
+                    &mut begun,
+                    &mut pairs,
+                );
+            }
+        }
+        let seconds = pairs.seconds_seen().expect("two were recorded");
+        assert!((0.019..0.021).contains(&seconds), "{seconds}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::locks::{Met, is_way_to_wait, wait_rows};
 use crate::waits::Waits;
 
 /// Parts of names of kernel functions in which a thread waits, and the cause. The first that fits counts.
-const CAUSES: [(&str, &str); 23] = [
+const CAUSES: [(&str, &str); 25] = [
     ("ptrace_stop", "a tracer"),
     ("do_signal_stop", "stopped by a signal"),
     ("do_freezer_trap", "frozen"),
@@ -22,6 +22,8 @@ const CAUSES: [(&str, &str); 23] = [
     ("sk_stream_wait_memory", "full send buffer"),
     ("sock_alloc_send_pskb", "full send buffer"),
     ("sock_wait_for_wmem", "full send buffer"),
+    ("fanotify_", "a program that is asked first (fanotify)"),
+    ("fuse_", "a file system that is a program (FUSE)"),
     ("log_wait_commit", "journal"),
     ("wait_on_commit", "journal"),
     ("submit_bio_wait", "disk"),
@@ -36,6 +38,15 @@ const CAUSES: [(&str, &str); 23] = [
 /// Parts of names of functions that ask for the address of a name.
 const NAME_SERVICE: [&str; 5] =
     ["getaddrinfo", "gethostby", "getnameinfo", "res_nsend", "res_nquery"];
+
+/// Begins of names of functions of a program in which a thread waits for somebody else's turn, and what that is. The
+/// first that fits counts.
+const TURNS: [(&str, &str); 4] = [
+    ("ObjectMonitor::enter", "monitor of Java (synchronized)"),
+    ("ObjectMonitor::EnterI", "monitor of Java (synchronized)"),
+    ("ProcSleep", "lock of a row or table"),
+    ("LWLockAcquire", "lock of PostgreSQL's memory"),
+];
 
 /// System calls in which a thread waits for work.
 const FOR_WORK: [&str; 19] = [
@@ -92,7 +103,21 @@ pub fn wait_in(call: Option<&str>, stack: &[Frame]) -> String {
     };
     let asks = |frame: &Frame| NAME_SERVICE.iter().any(|part| frame.name.contains(part));
     let is_name = stack.iter().any(|frame| frame.mode == Mode::User && asks(frame));
-    if is_name { format!("DNS: {wait}") } else { wait }
+    if is_name {
+        return format!("DNS: {wait}");
+    }
+    match turn_of(stack) {
+        Some(turn) => format!("{wait}: {turn}"),
+        None => wait,
+    }
+}
+
+/// What a thread waits for, as the functions of its program tell it.
+fn turn_of(stack: &[Frame]) -> Option<&'static str> {
+    let is_in = |begin: &str| {
+        stack.iter().any(|frame| frame.mode == Mode::User && frame.name.starts_with(begin))
+    };
+    TURNS.iter().find(|(begin, _)| is_in(begin)).map(|(_, turn)| *turn)
 }
 
 /// Whether a stack takes a lock of the program.
@@ -162,6 +187,14 @@ mod tests {
     #[test]
     fn a_wait_has_its_call_and_its_cause() {
         for (text, wanted) in [
+            (
+                "main;ObjectMonitor::EnterI(JavaThread*);os::park();__x64_sys_futex_[k];futex_do_wait_[k]",
+                "futex: monitor of Java (synchronized)",
+            ),
+            (
+                "main;ProcSleep;WaitEventSetWait;epoll_wait;__x64_sys_epoll_wait_[k];do_epoll_wait_[k]",
+                "epoll_wait: lock of a row or table",
+            ),
             (
                 "main;epoll_wait;__x64_sys_epoll_wait_[k];do_epoll_wait_[k];schedule_[k]",
                 "epoll_wait",

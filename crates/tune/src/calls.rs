@@ -18,6 +18,15 @@ pub struct CostlyCalls {
     pub text: String,
 }
 
+/// Connections per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Opened {
+    /// Accepted ones.
+    pub accepted: f64,
+    /// Attempts to open one.
+    pub attempts: f64,
+}
+
 /// The calls of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerCalls {
@@ -27,6 +36,8 @@ pub enum ServerCalls {
     Seen {
         /// All calls per second.
         rate: f64,
+        /// Connections per second that were accepted, and attempts to open one; `None` in an old record.
+        opened: Option<Opened>,
         /// Those that cost, the most expensive first.
         found: Vec<CostlyCalls>,
     },
@@ -36,10 +47,12 @@ impl ServerCalls {
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Unseen(why) => format!("unseen {why}\n"),
-            Self::Seen { rate, found } => {
+            Self::Seen { rate, opened, found } => {
                 let line =
                     |one: &CostlyCalls| format!("{:.2} {:.2} {}\n", one.share, one.lost, one.text);
-                format!("rate {rate:.0}\n{}", found.iter().map(line).collect::<String>())
+                let told = |one: &Opened| format!(" {:.1} {:.1}", one.accepted, one.attempts);
+                let opened = opened.as_ref().map(told).unwrap_or_default();
+                format!("rate {rate:.0}{opened}\n{}", found.iter().map(line).collect::<String>())
             }
         }
     }
@@ -48,7 +61,9 @@ impl ServerCalls {
     pub(crate) fn read(text: &str) -> Self {
         let mut lines = text.lines();
         let first = lines.next().unwrap_or_default();
-        let Some(rate) = first.strip_prefix("rate ").and_then(|rate| rate.parse().ok()) else {
+        let numbers = first.strip_prefix("rate ").unwrap_or_default();
+        let numbers: Vec<f64> = numbers.split(' ').filter_map(|word| word.parse().ok()).collect();
+        let [rate, rest @ ..] = &*numbers else {
             return Self::Unseen(
                 first.strip_prefix("unseen ").unwrap_or("not recorded").to_owned(),
             );
@@ -58,7 +73,11 @@ impl ServerCalls {
             let mut number = || words.next()?.parse().ok();
             Some(CostlyCalls { share: number()?, lost: number()?, text: words.next()?.to_owned() })
         };
-        Self::Seen { rate, found: lines.filter_map(costly).collect() }
+        let opened = match rest {
+            [accepted, attempts] => Some(Opened { accepted: *accepted, attempts: *attempts }),
+            _ => None,
+        };
+        Self::Seen { rate: *rate, opened, found: lines.filter_map(costly).collect() }
     }
 }
 
@@ -69,8 +88,10 @@ mod tests {
     #[test]
     fn calls_are_written_and_read() {
         let one = CostlyCalls { share: 30.5, lost: 0.0, text: "openat: it looks".to_owned() };
-        let seen = ServerCalls::Seen { rate: 5.0, found: vec![one] };
-        assert_eq!(ServerCalls::read(&format!("{}nonsense\n", seen.text())), seen);
+        for opened in [None, Some(Opened { accepted: 3.0, attempts: 0.5 })] {
+            let seen = ServerCalls::Seen { rate: 5.0, opened, found: vec![one.clone()] };
+            assert_eq!(ServerCalls::read(&format!("{}nonsense\n", seen.text())), seen);
+        }
         let unseen = ServerCalls::Unseen("only root".to_owned());
         assert_eq!(ServerCalls::read(&unseen.text()), unseen);
     }

@@ -23,6 +23,7 @@ use crate::socket_looks;
 use crate::tcp;
 use crate::upstreams;
 use crate::watching::{self, Watched, watch};
+use crate::work::{self, ServerWork};
 
 /// A host, read twice: counters are those of the time between.
 #[derive(Debug)]
@@ -98,6 +99,13 @@ impl HostReading {
     pub fn add_calls(&mut self, calls: ServerCalls) {
         if let Some(process) = self.process {
             self.files.add_answers(BTreeMap::from([(calls::place(process), calls.text())]));
+        }
+    }
+
+    /// Adds what the server spent the time of its CPUs on, which was sampled meanwhile.
+    pub fn add_work(&mut self, work: ServerWork) {
+        if let Some(process) = self.process {
+            self.files.add_answers(BTreeMap::from([(work::place(process), work.text())]));
         }
     }
 

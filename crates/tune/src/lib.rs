@@ -58,9 +58,10 @@ mod tcp;
 mod text;
 mod upstreams;
 mod watching;
+mod work;
 
 pub use audit::{AuditReport, Audited, audit};
-pub use calls::{CostlyCalls, ServerCalls};
+pub use calls::{CostlyCalls, Opened, ServerCalls};
 pub use changes::{FileChange, changes_of, is_same};
 pub use check::{Allowed, Check, Gain, Load, Risk};
 pub use checks::{ALL, find};
@@ -75,3 +76,4 @@ pub use owners::owners_of;
 pub use plan::{ChangePlan, PlanStep, plan};
 pub use record::record;
 pub use text::{explanation, to_text};
+pub use work::{CostlyWork, Knowledge, ServerWork};

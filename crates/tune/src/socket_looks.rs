@@ -89,7 +89,7 @@ impl SocketLooks {
                     *queue = (queue.0 + 1, queue.1 + one.number("received_queue"));
                 }
                 Side::Accepted if one.state == ESTABLISHED => self.note_answer(one),
-                Side::Accepted | Side::Opened | Side::Listens => {}
+                Side::Accepted | Side::Opened | Side::Listens | Side::Beside => {}
             }
         }
         let fetched = |one: &&TcpSocket| one.side == Side::Opened;

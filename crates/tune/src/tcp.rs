@@ -26,10 +26,19 @@ pub(crate) enum Side {
     /// It waits for connections.
     #[default]
     Listens,
+    /// Another program waits for connections at the same address and port (`SO_REUSEPORT`).
+    Beside,
     /// It has accepted the connection.
     Accepted,
     /// It has opened the connection.
     Opened,
+}
+
+impl Side {
+    /// Whether it is a connection, not a listener.
+    pub(crate) fn is_connection(self) -> bool {
+        matches!(self, Self::Accepted | Self::Opened)
+    }
 }
 
 /// A socket; the numbers are those of `struct tcp_info`.
@@ -39,6 +48,7 @@ pub(crate) struct TcpSocket {
     /// `TCP_ESTABLISHED` is 1, `TCP_SYN_SENT` is 2 (include/net/tcp_states.h).
     pub(crate) state: u8,
     pub(crate) port: u16,
+    /// The other end; of a listener its own address.
     pub(crate) peer: String,
     values: BTreeMap<String, u64>,
 }
@@ -94,6 +104,7 @@ impl TcpSocket {
             let mut words = line.split(' ');
             let side = match words.next()? {
                 "listens" => Side::Listens,
+                "beside" => Side::Beside,
                 "accepted" => Side::Accepted,
                 "opened" => Side::Opened,
                 _ => return None,
@@ -112,6 +123,7 @@ impl TcpSocket {
     fn line(&self) -> String {
         let side = match self.side {
             Side::Listens => "listens",
+            Side::Beside => "beside",
             Side::Accepted => "accepted",
             Side::Opened => "opened",
         };
@@ -134,13 +146,20 @@ pub(crate) fn told(files: &HostFiles, members: &BTreeSet<u32>) -> io::Result<Str
     for family in [2, 10] {
         all.extend(sockets(family)?);
     }
-    let ports: BTreeSet<u16> = all
+    let places: BTreeSet<(u16, String)> = all
         .iter()
         .filter(|(inode, one)| one.side == Side::Listens && own.contains(inode))
-        .map(|(_, one)| one.port)
+        .map(|(_, one)| (one.port, one.peer.clone()))
         .collect();
+    let ports: BTreeSet<u16> = places.iter().map(|(port, _)| *port).collect();
     let of_server = all.into_iter().filter_map(|(inode, mut one)| match one.side {
-        Side::Listens => own.contains(&inode).then_some(one),
+        Side::Listens if own.contains(&inode) => Some(one),
+        Side::Listens if places.contains(&(one.port, one.peer.clone())) => {
+            one.side = Side::Beside;
+            one.values.insert("inode".to_owned(), inode);
+            Some(one)
+        }
+        Side::Listens => None,
         // Not by its descriptor: a server may have very many.
         _ if ports.contains(&one.port) => {
             one.side = Side::Accepted;
@@ -188,9 +207,11 @@ fn socket(message: &[u8]) -> Option<(u64, TcpSocket)> {
     let word = |at: usize| message.get(at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
     let port = |at: usize| message.get(at..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes));
     let (family, state) = (*message.first()?, *message.get(1)?);
+    // Its own address, then that of the other end.
+    let at = if state == LISTEN { 8 } else { 24 };
     let address: IpAddr = match family {
-        2 => Ipv4Addr::from(*message.get(24..)?.first_chunk::<4>()?).into(),
-        _ => Ipv6Addr::from(*message.get(24..)?.first_chunk::<16>()?).into(),
+        2 => Ipv4Addr::from(*message.get(at..)?.first_chunk::<4>()?).into(),
+        _ => Ipv6Addr::from(*message.get(at..)?.first_chunk::<16>()?).into(),
     };
     let mut values = BTreeMap::new();
     values.insert("received_queue".to_owned(), u64::from(word(56)?));

@@ -7,11 +7,13 @@ use crate::cpu_wait::CpuWait;
 use crate::finding::{Finding, Judged, Percent, Price};
 use crate::host::HostReading;
 use crate::processes::{Process, variable_of};
-use crate::tcp::{Side, TcpSocket};
+use crate::tcp::TcpSocket;
 use crate::watching::{FILE_LOCK, MEMORY_LOCK, Watched};
 
 use super::file_locks::{self, tried_again};
+use super::no_disk::no_disk;
 use super::reclaimed::read_again;
+use super::unread::{always_running, unread};
 use super::waiting::waits_inside;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -235,10 +237,14 @@ fn of_tries(host: &HostReading, serves: impl Fn(&Watched) -> bool) -> Option<(St
 
 fn locks(host: &HostReading) -> Judged {
     calls_are_seen(host)?;
-    let of_program = || Some((contended(host)?, lock(host)?.0.waiting));
-    let Some((text, waiting)) =
-        of_kernel(host).or_else(|| of_tries(host, serving(host))).or_else(of_program)
-    else {
+    let of_program = || {
+        let (lock, _) = lock(host)?;
+        let woken: f64 = lock.threads.iter().map(|thread| woken(host, *thread)).sum();
+        Some((contended(host)?, (lock.waiting, woken)))
+    };
+    let sleeps = |(text, waiting)| (text, (waiting, f64::MAX));
+    let of_files = || of_kernel(host).or_else(|| of_tries(host, serving(host))).map(sleeps);
+    let Some((text, (waiting, woken))) = of_files().or_else(of_program) else {
         return Finding::good(
             "no lock was seen for which threads wait; goroutines and other tasks, which are no threads, are not seen \
              here",
@@ -249,8 +255,17 @@ fn locks(host: &HostReading) -> Judged {
     let run = (wait.run / seconds).max(0.01);
     let idle = wait.idle(host, |cpu| wait.allowed.contains(cpu)) / seconds;
     let lost = |more: f64| 100.0 * more / (run + more);
-    Finding::measured(text, Percent::between(lost(waiting.min(idle)), lost(waiting)))
+    // Threads that wait for a lock would else wait for a CPU, beyond those that the server does not use itself.
+    let spare = (wait.allowed.len() as f64 - run).max(woken * OF_A_WAKE_UP);
+    let price = Percent::between(lost(waiting.min(idle)), lost(waiting.min(spare)));
+    if price.high < NOTICED {
+        return Finding::good(format!("{text}, but it uses all CPUs that it may use"));
+    }
+    Finding::measured(text, price)
 }
+
+/// Seconds of work that a sleep and a wake-up in a lock costs at most, with what another CPU has to load again.
+const OF_A_WAKE_UP: f64 = 50e-6;
 
 /// Whether its threads are stuck.
 pub(super) fn is_stuck(host: &HostReading) -> bool {
@@ -259,21 +274,7 @@ pub(super) fn is_stuck(host: &HostReading) -> bool {
 
 fn stuck(host: &HostReading) -> Judged {
     calls_are_seen(host)?;
-    let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {
-        return Finding::unknown("its sockets cannot be seen");
-    };
-    let waits = |one: &&TcpSocket| one.number("received_queue") > 0;
-    let earlier: BTreeMap<_, u64> =
-        before.iter().filter(waits).map(|one| (one.key(), one.number("data_sent"))).collect();
-    let answers =
-        |all: &[TcpSocket]| -> u64 { all.iter().map(|one| one.number("data_sent")).sum() };
-    let has_answered = answers(now) > answers(before);
-    // A connection that was answered meanwhile has a new request, and a queue of new connections has others.
-    let is_same = |one: &&TcpSocket| match one.side {
-        Side::Listens => !has_answered && earlier.contains_key(&one.key()),
-        Side::Accepted | Side::Opened => earlier.get(&one.key()) == Some(&one.number("data_sent")),
-    };
-    let unread = now.iter().filter(waits).filter(is_same).count();
+    let unread = Finding::known(unread(host), "its sockets cannot be seen")?;
     if unread == 0 {
         return Finding::good("no request waited from one reading to the next");
     }
@@ -296,6 +297,12 @@ fn stuck(host: &HostReading) -> Judged {
         all.len(),
         stuck.len() - in_lock - asleep_by_clock
     );
+    // Threads of a pool rest while the one that reads requests computes.
+    if let Some(busy) = always_running(host) {
+        return Finding::good(format!(
+            "{text}; thread {busy} of it runs all the time, and may be what they wait for: see app.work"
+        ));
+    }
     // The other threads wait for events that only the stuck ones could bring.
     let is_idle = CpuWait::of(host).is_ok_and(|wait| wait.run < IDLE * host.seconds.unwrap_or(1.0));
     match stuck.len() * 2 >= all.len() || (is_idle && !stuck.is_empty()) {
@@ -336,7 +343,8 @@ fn waits(host: &HostReading, what: &str, none: &str, seen: impl Fn(&Watched) -> 
 
 fn disk(host: &HostReading) -> Judged {
     waits_are_seen(host)?;
-    let found = waits(host, "wait for a disk", "no thread was seen waiting for a disk", |one| {
+    let what = no_disk(host).unwrap_or("wait for a disk");
+    let found = waits(host, what, "no thread was seen waiting for a disk", |one| {
         one.disk.max(one.seen_in("fsync"))
     })?;
     // Those waits are the price of the limit.

@@ -4,7 +4,7 @@ use crate::calls::{CostlyCalls, ServerCalls};
 use crate::check::{Check, Gain, Risk};
 use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
-use crate::tcp::{Side, TcpSocket};
+use crate::tcp::TcpSocket;
 
 use super::calls::recorded;
 use super::transport::Pairs;
@@ -115,7 +115,7 @@ pub(super) fn busy(host: &HostReading) -> Option<f64> {
 
 fn send_buffer(host: &HostReading) -> Judged {
     let (share, busy, count) = limited(host, "buffer_full_us")?;
-    let sockets = host.now.sockets.iter().flatten().filter(|one| one.side != Side::Listens);
+    let sockets = host.now.sockets.iter().flatten().filter(|one| one.side.is_connection());
     let least = sockets.map(|one| one.number("send_buffer")).filter(|size| *size > 0).min();
     let text = format!(
         "{count} connections had something to send {:.0} % of the time; {share:.0} % of that the buffer was \

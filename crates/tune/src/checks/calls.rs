@@ -1,6 +1,6 @@
 //! Calls that the server makes again and again, and things it was started with that slow it.
 
-use crate::calls::{self, CostlyCalls, ServerCalls};
+use crate::calls::{self, CostlyCalls, Opened, ServerCalls};
 use crate::check::{Check, Gain, Risk};
 use crate::debugging_aids::{self, SwitchedOn};
 use crate::finding::{Finding, Judged, Percent};
@@ -46,12 +46,26 @@ pub(super) fn recorded(host: &HostReading) -> Result<ServerCalls, Finding> {
     Ok(ServerCalls::read(&text))
 }
 
+/// How much more often than in the moment that was recorded the server may have done something between the readings,
+/// and how often a second in any case.
+const MORE_OFTEN: f64 = 1.5;
+const IN_ANY_CASE: f64 = 8.0;
+
+/// A count of connections of its network namespace, of which those of the server are no more than the calls with which
+/// it accepts or opens them.
+pub(super) fn of_server(host: &HostReading, count: u64, calls: fn(&Opened) -> f64) -> u64 {
+    let Ok(ServerCalls::Seen { opened: Some(opened), .. }) = recorded(host) else { return count };
+    let programs = host.now.members.len().max(1) as f64;
+    let most = (calls(&opened) * MORE_OFTEN + IN_ANY_CASE) * programs;
+    count.min((most * host.seconds.unwrap_or(1.0)) as u64)
+}
+
 /// Share of a thread's time, or of calls that fail, in percent, from which calls cost.
 const NOTICED: f64 = 5.0;
 
 fn costly(host: &HostReading) -> Judged {
     let (rate, found) = match recorded(host)? {
-        ServerCalls::Seen { rate, found } => (rate, found),
+        ServerCalls::Seen { rate, found, .. } => (rate, found),
         ServerCalls::Unseen(why) => {
             return Finding::unknown(format!("its calls may not be seen: {why}"));
         }

@@ -5,6 +5,8 @@ use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::lines::named;
 
+use super::asleep::most;
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "vm.swap",
@@ -44,6 +46,19 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "More memory, fewer programs, or smaller limits: `[limits]` of Velodrome.",
         source: "docs.kernel.org, psi",
         judge: pressure,
+    },
+    Check {
+        id: "vm.dropped",
+        title: "a page cache that is emptied again and again",
+        gain: Gain::of(20.0, 40.0, 0.0, 5.0),
+        expected: "the time that programs wait for disks afterwards",
+        risk: Risk::Host,
+        lost: "memory that looks free; the kernel frees such pages by itself when it needs them",
+        why: "A program, often a job of cron, writes to /proc/sys/vm/drop_caches. All files have to be read from \
+              disks again.",
+        fix: "End that job: `grep -r drop_caches /etc/cron* /etc/systemd /var/spool/cron`.",
+        source: "docs.kernel.org, sysctl/vm",
+        judge: dropped,
     },
     Check {
         id: "vm.minfree",
@@ -151,6 +166,21 @@ fn stalls(host: &HostReading) -> Judged {
         return Finding::seen(format!("{stalls} times {}", host.span()), 1.0);
     }
     Finding::good(format!("never {}", host.span()))
+}
+
+fn dropped(host: &HostReading) -> Judged {
+    let seconds = Finding::known(host.seconds, "needs two readings of counters")?;
+    let count = host.moved(|counters| counters.memory("drop_pagecache"));
+    let count = Finding::known(count, "/proc/vmstat does not count it here")?;
+    let text = format!("{count} times {}", host.span());
+    if count == 0 {
+        return Finding::good(text);
+    }
+    let (waits, _) = most(host, |one| one.disk);
+    let text =
+        format!("{text}; a thread of the server waits for a disk {waits:.0} % of its working time");
+    let often = (count as f64 / seconds).min(1.0);
+    Finding::scaled(text, Percent::between(waits * often * 0.7, waits.max(5.0)))
 }
 
 fn dirty(host: &HostReading) -> Judged {

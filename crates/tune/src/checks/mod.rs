@@ -16,6 +16,7 @@ mod halted;
 mod handshakes;
 mod memory;
 mod network;
+mod no_disk;
 mod observers;
 mod own_bounds;
 mod peers;
@@ -26,8 +27,10 @@ mod scheduling;
 mod sockets;
 mod stack;
 mod transport;
+mod unread;
 mod upstreams;
 mod waiting;
+mod work;
 
 use crate::check::Check;
 use crate::finding::Finding;
@@ -39,11 +42,12 @@ fn server(host: &HostReading) -> Result<u32, Finding> {
 }
 
 /// All checks.
-pub const ALL: [&[Check]; 26] = [
+pub const ALL: [&[Check]; 27] = [
     process::CHECKS,
     scheduling::CHECKS,
     asleep::CHECKS,
     calls::CHECKS,
+    work::CHECKS,
     halted::CHECKS,
     growth::CHECKS,
     connections::CHECKS,

@@ -57,7 +57,8 @@ fn sums(host: &HostReading) -> Result<BTreeMap<String, u64>, Finding> {
 const MOSTLY: f64 = 0.8;
 const IDLE: f64 = 0.4;
 
-/// Share of a thread's time, in percent, in a stop or in writing to a client from which that is what holds it up.
+/// Share of a thread's time, in percent, in a stop, for a disk or in writing to a client from which that is what
+/// holds it up.
 const HELD_UP: f64 = 30.0;
 
 /// Whether connections wait although the server has time for them.
@@ -89,7 +90,7 @@ fn connections(host: &HostReading) -> Judged {
         return Finding::good(text);
     }
     // What else holds its threads is the cause.
-    let (held_up, _) = most(host, |one| one.stopped + one.seen_in("write/socket"));
+    let (held_up, _) = most(host, |one| one.stopped + one.disk + one.seen_in("write/socket"));
     if is_held(host) || is_stuck(host) || held_up >= HELD_UP {
         return Finding::good(format!("{text}: its threads are held by something else"));
     }
@@ -97,10 +98,12 @@ fn connections(host: &HostReading) -> Judged {
     Finding::measured(text, Percent::between(lost * 0.5, lost))
 }
 
-/// Connections closed per second with a request unread, and their part of all new ones, from which the server refuses
-/// them; and the CPU time in seconds that it takes at least for each, so that they are not those of another program.
+/// Connections closed per second with a request unread, and their part of all new ones, from and up to
+/// which the server refuses them; and the CPU time in seconds that it takes at least for each, so that they are not
+/// those of another program.
 const REFUSED: f64 = 200.0;
 const PART: f64 = 0.1;
+const MORE: f64 = 1.5;
 const OF_ONE: f64 = 10e-6;
 
 /// Connections that were closed with a request unread, in words, and their price.
@@ -109,7 +112,8 @@ pub(super) fn refused(host: &HostReading) -> Option<(String, Percent)> {
     let moved = |name: &str| host.moved(|counters| counters.network(name)).unwrap_or(0) as f64;
     let closed = moved("TcpExt.TCPAbortOnClose") + moved("TcpExt.TCPAbortOnData");
     let opened = moved("Tcp.PassiveOpens").max(1.0);
-    let is_many = closed >= REFUSED * seconds && closed >= PART * opened;
+    // One that it has not accepted, such as a health check that it ends at once, is no client that it refuses.
+    let is_many = closed >= REFUSED * seconds && (PART * opened..=opened * MORE).contains(&closed);
     let text = format!(
         "{:.0} connections a second were closed in its network namespace with a request that nobody had read \
          (TCPAbortOnClose, TCPAbortOnData), of {:.0} new ones",

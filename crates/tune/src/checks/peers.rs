@@ -1,14 +1,19 @@
 //! The other ends of the server's connections: name servers, servers that refuse, clients that hold its threads, and
 //! connections that it never closes.
 
+use std::collections::BTreeMap;
+
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
+use crate::descriptors::OpenDescriptor;
 use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::name_queries::{self, NameQueries};
+use crate::processes::Process;
 use crate::tcp::{Side, TcpSocket};
 
 use super::asleep::{calls_are_seen, woken};
+use super::calls::of_server;
 use super::process::nearly_all;
 use super::waiting::idle_share;
 
@@ -56,6 +61,19 @@ pub(super) const CHECKS: &[Check] = &[
         judge: held,
     },
     Check {
+        id: "app.beside",
+        title: "other listeners at the address and port of the server",
+        gain: Gain::of(40.0, 60.0, 40.0, 0.0),
+        expected: "the part of the connections that they get",
+        risk: Risk::Process,
+        lost: "nothing",
+        why: "With SO_REUSEPORT the kernel divides new connections among all listeners of a port. One that does not \
+              accept them, such as an old or stopped instance, keeps its part for ever.",
+        fix: "`ss -ltnp 'sport = :PORT'` lists the listeners; end the one that does not accept.",
+        source: "socket(7), SO_REUSEPORT",
+        judge: beside,
+    },
+    Check {
         id: "app.unclosed",
         title: "connections that the server does not close",
         gain: Gain::of(1.0, 2.0, 30.0, 10.0),
@@ -69,6 +87,37 @@ pub(super) const CHECKS: &[Check] = &[
         judge: unclosed,
     },
 ];
+
+fn beside(host: &HostReading) -> Judged {
+    super::server(host)?;
+    let (Some(before), Some(now)) = (&host.before.sockets, &host.now.sockets) else {
+        return Finding::unknown("needs two readings of its sockets");
+    };
+    let others = |all: &[TcpSocket]| -> BTreeMap<u64, u64> {
+        let others = all.iter().filter(|one| one.side == Side::Beside);
+        others.map(|one| (one.number("inode"), one.number("received_queue"))).collect()
+    };
+    let (earlier, later) = (others(before), others(now));
+    let waits = |(inode, queue): &(&u64, &u64)| {
+        earlier.get(inode).is_some_and(|earlier| (1..=**queue).contains(earlier))
+    };
+    let stale: Vec<(&u64, &u64)> = later.iter().filter(waits).collect();
+    let Some((inode, _)) = stale.first() else {
+        return Finding::good(format!("{} of other programs, and none of them full", later.len()));
+    };
+    let own = now.iter().filter(|one| one.side == Side::Listens).count();
+    let share = 100.0 * stale.len() as f64 / (own + later.len()) as f64;
+    let waiting: u64 = stale.iter().map(|(_, queue)| **queue).sum();
+    let owner = OpenDescriptor::owner(host, &[**inode]);
+    let name =
+        owner.and_then(|owner| Some(format!("{} (process {owner})", Process::name(host, owner)?)));
+    let text = format!(
+        "{waiting} connections wait, from one reading to the next, for {} that listens at the same address and port \
+         and accepts none; it gets {share:.0} % of the new ones",
+        name.as_deref().unwrap_or("another program")
+    );
+    Finding::measured(text, Percent::between(share, 100.0))
+}
 
 /// Share of looks at which a question was open, in percent, from which it costs.
 const NOTICED: f64 = 15.0;
@@ -103,6 +152,9 @@ fn attempts(host: &HostReading) -> Judged {
     let (Some(failed), Some(opened), Some(seconds)) = (failed, opened, host.seconds) else {
         return Finding::unknown("needs two readings of /proc/net/snmp");
     };
+    // A client that ends a connection before its end of the handshake counts as well.
+    let embryonic = host.moved(|counters| counters.network("TcpExt.EmbryonicRsts")).unwrap_or(0);
+    let failed = of_server(host, failed.saturating_sub(embryonic), |calls| calls.attempts);
     let rate = failed as f64 / seconds;
     let text = format!(
         "{rate:.0} attempts a second failed in its network namespace, of {:.0} connections to others",

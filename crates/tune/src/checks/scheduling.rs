@@ -178,6 +178,8 @@ fn affinity(host: &HostReading) -> Judged {
         host.span()
     );
     let lost = 100.0 * unused / (wait.run + unused);
+    // A server that mostly sleeps for something else loses little to it.
+    let lost = lost.min(wait.lost_of_time(unused, host.seconds.unwrap_or(1.0)));
     Finding::measured(text, Percent::between(lost * 0.5, lost))
 }
 

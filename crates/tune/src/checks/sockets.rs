@@ -8,6 +8,8 @@ use crate::host::HostReading;
 use crate::lines::named;
 use crate::tcp::{Side, TcpSocket};
 
+use super::calls::of_server;
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "stack.somaxconn",
@@ -191,6 +193,9 @@ fn sockets(host: &HostReading) -> Option<BTreeMap<String, u64>> {
     Some(named(&words.chunks(2).map(|pair| pair.join(" ")).collect::<Vec<_>>().join("\n")))
 }
 
+/// Seconds for which a connection that has ended keeps its port (`TCP_TIMEWAIT_LEN`).
+const ENDED_STAYS: f64 = 60.0;
+
 fn ports(host: &HostReading) -> Judged {
     let range = Finding::known(
         host.text("/proc/sys/net/ipv4/ip_local_port_range"),
@@ -212,12 +217,15 @@ fn ports(host: &HostReading) -> Judged {
         sockets(host).and_then(|line| line.get("tw").copied()),
         "/proc/net/sockstat cannot be read",
     )?;
-    let used = own.unwrap_or(0) + ended;
+    // Others of the host end connections, too: the server's are no more than are opened in the time that they stay.
+    let opens = of_server(host, opens.unwrap_or(0), |calls| calls.attempts);
+    let stay = |seconds: f64| opens as f64 * ENDED_STAYS / seconds;
+    let of_server = host.seconds.map_or(f64::MAX, stay).min(ended as f64);
     let text = format!(
         "{count} ports; {} connections to others, and {ended} have just ended",
         own.unwrap_or(0)
     );
-    let share = used as f64 / count as f64;
+    let share = (own.unwrap_or(0) as f64 + of_server) / count as f64;
     if share > 0.7 && connects {
         // Beyond the last port connect(2) fails with EADDRNOTAVAIL.
         let high = if share > 0.95 { 95.0 } else { 40.0 };

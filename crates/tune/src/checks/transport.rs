@@ -6,8 +6,9 @@ use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
 use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
-use crate::tcp::{Side, TcpSocket};
+use crate::tcp::TcpSocket;
 
+use super::calls::of_server;
 use super::own_bounds::refused;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -86,7 +87,7 @@ impl<'h> Pairs<'h> {
         }
         let before: BTreeMap<_, _> =
             host.before.sockets.iter().flatten().map(|one| (one.key(), one)).collect();
-        let is_connection = |one: &&TcpSocket| one.side != Side::Listens;
+        let is_connection = |one: &&TcpSocket| one.side.is_connection();
         let pair = |one: &'h TcpSocket| (before.get(&one.key()).copied(), one);
         Ok(Self { all: now.iter().filter(is_connection).map(pair).collect() })
     }
@@ -143,6 +144,9 @@ fn losses(host: &HostReading) -> Judged {
     let timeouts = ["TcpExt.TCPTimeouts", "TcpExt.TCPLossProbeRecovery"];
     let count = |name| host.moved(|counters| counters.network(name)).unwrap_or(0);
     let timeouts: u64 = timeouts.into_iter().map(count).sum();
+    if let Some(found) = silent(&pairs) {
+        return found;
+    }
     let share = 100.0 * resent as f64 / (sent.max(resent)).max(1) as f64;
     let text = format!(
         "{resent} of {sent} segments were sent again {}; {of_host} in its network namespace, {timeouts} after \
@@ -163,6 +167,27 @@ fn losses(host: &HostReading) -> Judged {
     let low = lost(slow, AFTER_TIMEOUT.0) + fast(round_trip.min(FAST));
     let high = lost(slow, AFTER_TIMEOUT.1) + fast(FAST);
     Finding::scaled(text, Percent::between(low.min(95.0), high.min(95.0)))
+}
+
+/// Connections with something to send of which nothing has left, although nothing is on its way and their clients have
+/// room: this host drops it itself, and counts no loss.
+fn silent(pairs: &Pairs) -> Option<Judged> {
+    let is_silent = |(before, now): &&(Option<&TcpSocket>, &TcpSocket)| {
+        let same = |name| before.is_some_and(|before| before.number(name) == now.number(name));
+        let waits = |one: &TcpSocket| one.number("unsent") > 0 && one.number("unacked") == 0;
+        let is_new = ["acked_bytes", "peer_full_us"].into_iter().all(same);
+        now.state == 1 && waits(now) && before.is_some_and(waits) && is_new
+    };
+    let (silent, all) = (pairs.all.iter().filter(is_silent).count(), pairs.all.len());
+    if silent < 2 || silent * 5 < all {
+        return None;
+    }
+    let share = 100.0 * silent as f64 / all as f64;
+    let text = format!(
+        "{silent} of {all} connections have something to send from one reading to the next, and nothing of it leaves: a \
+         packet filter or a queue of this host drops it before it is sent (nft list ruleset, tc -s qdisc)"
+    );
+    Some(Finding::measured(text, Percent::between(share * 0.8, share)))
 }
 
 /// Timeouts of one connection in a row from which its packets are taken to vanish.
@@ -265,6 +290,8 @@ fn new_connections(host: &HostReading) -> Judged {
     let segments = host.moved(|counters| counters.network("Tcp.InSegs")).unwrap_or(0);
     let rate = accepted as f64 / seconds;
     let each = segments as f64 / accepted.max(1) as f64;
+    // It may open as many to others, which are accepted within its namespace.
+    let accepted = of_server(host, accepted, |calls| calls.accepted + calls.attempts);
     let text = format!(
         "{rate:.0} new connections per second in its network namespace, and {each:.0} segments received for \
          each"
@@ -282,7 +309,7 @@ fn new_connections(host: &HostReading) -> Judged {
     let lost =
         |each: f64| (100.0 * accepted as f64 * each / wait.run.max(LEAST_RUN * seconds)).min(MOST);
     let price = Percent::between(lost(OF_A_CONNECTION.0), lost(OF_A_CONNECTION.1.max(high)));
-    if rate < FEW || price.high < LITTLE {
+    if (accepted as f64) < FEW * seconds || price.high < LITTLE {
         return Finding::good(text);
     }
     if refused(host).is_some() {

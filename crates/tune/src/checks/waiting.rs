@@ -35,6 +35,10 @@ const WAITS_MS: (u64, u64) = (4, 5_000);
 const MANY: f64 = 0.3;
 const IDLE: f64 = 0.7;
 
+/// The same where many times more connections wait than threads run, so that hardly one of them is worked on.
+const PARTLY_IDLE: f64 = 0.4;
+const MORE_THAN_RUN: f64 = 4.0;
+
 /// Connections that say something at one look.
 const CONNECTIONS: usize = 8;
 
@@ -97,7 +101,10 @@ fn unanswered(host: &HostReading) -> Judged {
     );
     // One look may be a coincidence, unless there are many connections.
     let is_seen = later > 0 && (earlier > 0 || (later >= CONNECTIONS && later * 2 >= all_later));
-    if !is_seen || share < MANY || idle < IDLE || !answers {
+    let running = CpuWait::of(host).map_or(f64::MAX, |wait| wait.run / host.seconds.unwrap_or(1.0));
+    let is_crowd = later as f64 >= MORE_THAN_RUN * running.max(1.0);
+    let is_idle = idle >= if is_crowd { PARTLY_IDLE } else { IDLE };
+    if !is_seen || share < MANY || !is_idle || !answers {
         return Finding::good(text);
     }
     Finding::scaled(text, Percent::between(share * 10.0, share * 60.0))

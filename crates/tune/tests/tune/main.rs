@@ -4,6 +4,7 @@
 mod fake;
 mod found;
 mod ladder;
+mod not_found;
 mod owners;
 mod places;
 mod plans;

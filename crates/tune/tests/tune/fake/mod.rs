@@ -311,6 +311,7 @@ impl Fake {
             ("pswpin", 0),
             ("compact_stall", 0),
             ("allocstall_normal", 0),
+            ("drop_pagecache", 0),
             ("nr_dirty", 10),
             ("nr_dirty_threshold", 1000),
         ];

@@ -123,6 +123,10 @@ pub(super) fn of_the_rest() -> Vec<Cause> {
         }),
         set("cpu.kernel", Throughput, |fake| fake.sysctl("kernel/osrelease", "5.10.0-28-amd64")),
         seen("vm.minfree", Latency, |fake| fake.vmstat(&[("allocstall_normal", 40)])),
+        seen("vm.dropped", Latency, |fake| {
+            fake.vmstat(&[("drop_pagecache", 9)]);
+            fake.write("velodrome/threads/100", "100 100 40 4 0 36 at/folio_wait_bit=36\n");
+        }),
         set("vm.dirty", Latency, |fake| fake.vmstat(&[("nr_dirty", 950)])),
         set("vm.hugepages", Density, |fake| {
             fake.write(

@@ -15,6 +15,9 @@ pub(super) fn of_calls() -> Vec<Cause> {
                 "rate 900\n1.5 84.0 connect: 84 % fail with EADDRNOTAVAIL: no local port is left\n";
             fake.write("velodrome/calls/100", calls);
         }),
+        set("app.work", Throughput, |fake| {
+            fake.write("velodrome/work/100", "seen\nkind 80.0 80.0 compression (deflate)\n");
+        }),
         set("app.debug", Throughput, |fake| {
             fake.write("velodrome/aids/100", "2 30 MALLOC_PERTURB_=165\n")
         }),
@@ -53,6 +56,10 @@ pub(super) fn of_peers() -> Vec<Cause> {
         set("app.pacing", Latency, |fake| {
             let paced = "connections 16\npaced 12\npaced_rate 500000\npaced_busy_percent 9\npaced_bytes 9000000\n";
             fake.write("velodrome/socket-looks/100", &format!("looks 10\nopen 160\n{paced}"));
+        }),
+        set("app.beside", Connections, |fake| {
+            let other = "beside 10 80 0.0.0.0/0 inode=44 received_queue=5\n";
+            fake.connections(&format!("listens 10 80 0.0.0.0/0\n{other}"));
         }),
         seen("app.unclosed", Connections, |fake| {
             let line = |port| format!("accepted 8 80 10.0.0.2/{port}\n");
