@@ -9,7 +9,7 @@ use crate::limits::SERVERS;
 pub struct ServerIndex(pub u8);
 
 /// A set of servers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tried(u64);
 
 const _: () = assert!(SERVERS <= u64::BITS as usize, "each server has a bit");

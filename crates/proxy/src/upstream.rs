@@ -6,7 +6,7 @@ use crate::balance::Candidates;
 use crate::budget::Budget;
 use crate::health::{HealthCheck, HealthReason, ServerStanding, Verdict};
 use crate::limits::SERVERS;
-use crate::queue::{LineFull, Queue};
+use crate::queue::{LineFull, LinePlace, Queue};
 use crate::random::Random;
 use crate::rules::UpstreamRules;
 use crate::server::{Checks, Readiness, Server, ServerView, Warmth};
@@ -60,7 +60,7 @@ pub struct Upstream<W> {
     queue: Queue<W>,
 }
 
-impl<W: Copy + Eq> Upstream<W> {
+impl<W: Copy + Ord> Upstream<W> {
     /// All servers are up, and no request is open.
     pub fn new(rules: UpstreamRules, seed: u64, now_ns: u64) -> Self {
         let servers = rules.servers.iter().take(SERVERS).map(|one| Server::new(*one, now_ns));
@@ -159,17 +159,17 @@ impl<W: Copy + Eq> Upstream<W> {
         }
     }
 
-    /// The position of the first request that waits and need not wait any longer.
-    fn next_in_line(&self, now_ns: u64) -> Option<usize> {
-        self.queue.position(|tried| self.has_unpromised(tried, now_ns))
+    /// The place of the first request that waits and need not wait any longer.
+    fn next_in_line(&self, now_ns: u64) -> Option<LinePlace> {
+        self.queue.first(|tried| self.has_unpromised(tried, now_ns))
     }
 
     /// Calls a request that waits although a server could have it, or none ever will: it has to ask again. One for each
     /// call; `None`: all others have to wait. Whatever happens may be a reason, so it is asked after each turn, and at
     /// the time of [`due_ns`](Self::due_ns).
     pub fn call(&mut self, now_ns: u64) -> Option<W> {
-        let position = self.next_in_line(now_ns)?;
-        self.queue.call(position)
+        let place = self.next_in_line(now_ns)?;
+        self.queue.call(place)
     }
 
     /// A request gives its place back.
