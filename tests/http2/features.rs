@@ -1,11 +1,14 @@
 //! Goal: every feature answers over HTTP/2 as over HTTP/1.1. Method: one server with all of them, frames by hand; each
 //! answer is compared with the one over HTTP/1.1 where both have it.
 
+use std::io::Write;
+
 use conformance::h2::FrameTarget;
 
 use crate::server::Server;
 use crate::server::channel::API_KEY;
 use crate::server::client::field as field_of;
+use crate::server::upstreams::{connect, rest};
 use crate::site::{answer, content, field, plan, play, status, target};
 
 const CONFIG: &str = "[error_pages]\n404 = \"/none.html\"\n\
@@ -73,6 +76,26 @@ fn answers_are_those_of_http1() {
             let length = field_of(&first, "content-length");
             assert_eq!(field(&client, 1, "content-length"), length, "{method} {path}");
         }
+    }
+}
+
+#[test]
+fn refused_request_for_a_head_gets_no_content() {
+    let server = site();
+    let target = target(&server, "/a.txt");
+    let (path, value) = (format!("/{}", "a".repeat(9_000)), "b".repeat(9_000));
+    for (path, value, refused) in [("/\u{e9}", "", 400), (&path, "", 414), ("/a.txt", &value, 431)]
+    {
+        let mut client = target.client().unwrap();
+        play(&mut client, &format!("request 1 HEAD {path} | x: {value}\nwait end 1"));
+        assert_eq!((status(&client, 1), content(&client, 1)), (refused, String::new()));
+        let mut first = connect(&server);
+        first
+            .write_all(format!("HEAD {path} HTTP/1.1\r\nHost: a\r\nX: {value}\r\n\r\n").as_bytes())
+            .unwrap();
+        let answer = rest(&mut first);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {refused} ")), "{answer}");
+        assert!(answer.contains("Content-Length: ") && answer.ends_with("\r\n\r\n"), "{answer}");
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::thread;
 
 use crate::server::Server;
 use crate::server::caches::{FRESH, ask, body, cached, clients, counted};
@@ -193,6 +194,34 @@ fn an_answer_that_is_cut_is_never_stored() {
         read_to(&mut backend, "\r\n\r\n");
         backend.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nnew").unwrap();
         assert!(rest(&mut again).ends_with("\r\n\r\nnew"), "{head}");
+    }
+}
+
+#[test]
+fn reader_of_an_answer_that_was_cut_before_it_had_any_gets_an_error_page() {
+    let (address, connections) = by_hand();
+    let server = cached(address, "");
+    let mut waiting = clients(&server, 1, &get("/", ""));
+    let mut backend = next(&connections);
+    read_to(&mut backend, "\r\n\r\n");
+    waiting.extend(clients(&server, 3, &get("/", "")));
+    counted(&server, "misses", 4);
+    // The head, a part and the end are heard at once.
+    let head = format!("HTTP/1.1 200 OK\r\n{FRESH}Transfer-Encoding: chunked\r\n\r\n");
+    let part = format!("{head}3\r\nxyz\r\n");
+    backend.write_all(part.as_bytes()).unwrap();
+    drop(backend);
+    thread::spawn(move || {
+        for mut backend in connections {
+            read_to(&mut backend, "\r\n\r\n");
+            backend.write_all(part.as_bytes()).unwrap();
+        }
+    });
+    for client in &mut waiting {
+        let answer = rest(client);
+        let is_cut = answer.starts_with("HTTP/1.1 200 ") && !answer.ends_with("0\r\n\r\n");
+        let is_told = answer.starts_with("HTTP/1.1 502 ") && body(&answer).contains("not answer");
+        assert!(is_cut || is_told, "{answer}");
     }
 }
 

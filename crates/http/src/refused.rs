@@ -4,6 +4,7 @@
 
 use runtime::clock::Now;
 use sys::socket::Peer;
+use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::asked::Way;
@@ -35,8 +36,10 @@ enum Seen<'r> {
 impl<'r> Refused<'r> {
     /// Input of a connection of HTTP/1, perhaps no request.
     pub(crate) fn input(status: Status, peer: Peer, seen: &'r [u8]) -> Self {
-        let (body_use, encoder) = (BodyUse::Send, Encoder::LAST_TEXT);
-        Self { status, body_use, encoder, seen: Seen::Input(peer, seen) }
+        // A request for a head is known by its first word, whatever is wrong with the rest.
+        let is_head = seen.starts_with(b"HEAD ");
+        let body_use = if is_head { BodyUse::of_method(Method::Head) } else { BodyUse::Send };
+        Self { status, body_use, encoder: Encoder::LAST_TEXT, seen: Seen::Input(peer, seen) }
     }
 
     /// A request on a stream that has no valid head.

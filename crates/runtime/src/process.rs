@@ -95,6 +95,10 @@ impl Flags {
     pub(crate) const DRAINED: Flags = Flags(4096);
     /// The peer reads at once, so the kernel may hold much of its output.
     pub(crate) const FAST: Flags = Flags(8192);
+    /// The connection was begun here, and leads to another server.
+    pub(crate) const REACHED: Flags = Flags(16_384);
+    /// The peer takes no more output: only what it has sent before is still received.
+    pub(crate) const REFUSED: Flags = Flags(32_768);
 
     #[inline]
     pub(crate) fn has(self, other: Flags) -> bool {

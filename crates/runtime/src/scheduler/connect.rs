@@ -98,6 +98,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
 
     fn on_connected(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         process.mode = Mode::Reading;
+        process.flags.set(Flags::REACHED);
         self.spin.note_run(id.index());
         // Told first: computing the first message of a handshake takes as long as a connect on this host.
         self.tell(id, process, Event::Connected)?;

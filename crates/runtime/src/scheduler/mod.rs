@@ -23,6 +23,7 @@ mod layers;
 mod memory;
 mod obey;
 mod queues;
+mod refused_output;
 mod run;
 mod settings;
 mod sleep;

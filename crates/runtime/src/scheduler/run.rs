@@ -93,10 +93,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 process.flags.take(Flags::READABLE);
                 return Ok(());
             }
-            Received::End => {
-                process.flags.take(Flags::READABLE);
-                return self.tell(id, process, Event::InputEnded);
-            }
+            Received::End => return self.on_input_end(id, process),
             Received::Failed(_) => return Err(CloseReason::Failed),
         };
         self.stats.receives += 1;

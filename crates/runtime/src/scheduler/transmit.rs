@@ -67,7 +67,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 Sent::Part(count) => self.keep_rest(id, process, count),
                 Sent::Cold | Sent::Failed(_) => {
                     self.output.clear();
-                    Err(CloseReason::Failed)
+                    self.on_refused_output(id, process)
                 }
             };
         }
@@ -194,7 +194,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 self.reset_on_close(process);
                 Err(CloseReason::SlowReader)
             }
-            Transmitted::Failed(_) => Err(CloseReason::Failed),
+            Transmitted::Failed(_) => self.on_refused_output(id, process),
         }
     }
 

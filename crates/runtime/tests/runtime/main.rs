@@ -10,5 +10,6 @@ mod mailbox;
 mod outbound;
 mod posting;
 mod producing;
+mod refused_output;
 mod streams;
 mod turns;

@@ -19,12 +19,13 @@ use sys::connect::RemoteAddress;
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 
-const STOP: SchedulerCommand = SchedulerCommand::Drain { deadline_ms: 0, idle_grace_ms: 0 };
+pub(crate) const STOP: SchedulerCommand =
+    SchedulerCommand::Drain { deadline_ms: 0, idle_grace_ms: 0 };
 
 /// A message that stops the scheduler.
-struct Stop;
+pub(crate) struct Stop;
 
-fn plan(listeners: Vec<ListenOptions>, punctuality: Punctuality) -> LaunchPlan {
+pub(crate) fn plan(listeners: Vec<ListenOptions>, punctuality: Punctuality) -> LaunchPlan {
     LaunchPlan {
         name: "test",
         pinning: Pinning::None,

@@ -30,6 +30,8 @@ pub(in crate::site) enum Headed {
     Answered(Answer),
     /// The request is sent again.
     Again,
+    /// The answer was cut at once: there is none.
+    Failed,
 }
 
 /// The verdict of a server on a stored answer that a client gets.
@@ -121,7 +123,8 @@ impl Site {
                 let role = Role::Reads { fetch, sent: 0, why, share: Share::Own };
                 self.outgoing.caches.set_role(process, role);
                 exchange.place.pass_on();
-                return Headed::Answered(self.read_now(process, route, exchange, now_ns));
+                let answer = self.read_now(process, route, exchange, now_ns);
+                return answer.map_or(Headed::Failed, Headed::Answered);
             }
             Verdict::Unstored => return self.pass_unstored((&upstream, why), fetch),
         };
@@ -221,7 +224,7 @@ impl Site {
             let headed = self.end_shared(ended, (&object, &body), why, Some(route), exchange);
             return match headed {
                 Headed::Answered(answer) => Some(answer),
-                Headed::Passed(_) | Headed::Again => None,
+                Headed::Passed(_) | Headed::Again | Headed::Failed => None,
             };
         }
         self.outgoing.caches.release_fetch(fetch);

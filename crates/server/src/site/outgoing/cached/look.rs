@@ -64,7 +64,7 @@ impl Site {
                 && matches!(part_of(exchange.request), Part::Answers);
         let answer = match (self.outgoing.caches.role(process), route) {
             (Some(Role::Reads { .. }), _) => {
-                Some(self.read_fetch(process, route, exchange, context))
+                Some(self.read_fetch((found, route), exchange, context))
             }
             (Some(Role::Waits { .. }), Some(route)) => {
                 self.look_up(found, route, exchange, context)
@@ -173,7 +173,7 @@ impl Site {
                 self.lead(Rc::clone(&upstream), (key, None), Sharing::Alone, exchange, context)
             }
             CacheLookup::Missing(why) => {
-                self.join(upstream, (key, None, why), (waited, route), exchange, context)
+                self.join(upstream, (key, None, why), waited, (found, route), exchange, context)
             }
             // It is to be validated for each request: nobody waits for another one any more.
             CacheLookup::Validated(object) if has_come(&object, waited) => {
@@ -181,7 +181,7 @@ impl Site {
             }
             CacheLookup::Validated(object) => {
                 let wanted = (key, Some(object), ForwardReason::Stale);
-                self.join(upstream, wanted, (waited, route), exchange, context)
+                self.join(upstream, wanted, waited, (found, route), exchange, context)
             }
         }
     }
@@ -191,7 +191,8 @@ impl Site {
         &mut self,
         upstream: Rc<str>,
         (key, validated, why): (AnswerKey, Option<Rc<Object>>, ForwardReason),
-        (waited, route): (Option<(u64, u64)>, &ProxyRoute),
+        waited: Option<(u64, u64)>,
+        (found, route): (&FoundRoute<'_>, &ProxyRoute),
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
@@ -219,7 +220,7 @@ impl Site {
                 self.outgoing.caches.note_collapsed(&upstream);
                 let role = Role::Reads { fetch, sent: 0, why, share: Share::Another };
                 self.outgoing.caches.set_role(process, role);
-                Some(self.read_fetch(process, Some(route), exchange, context))
+                Some(self.read_fetch((found, Some(route)), exchange, context))
             }
             Join::Wait(fetch) => {
                 exchange.place.pass_on();

@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use cache::{CacheOutcome, FetchId, ForwardReason, Selection};
 use config::ProxyRoute;
-use http::{Answer, Status};
+use config::route::FoundRoute;
+use http::Answer;
 use runtime::slots::ProcessId;
 
 use super::shown::{selection_of, write_head};
@@ -16,6 +17,7 @@ use crate::site::exchange::Exchange;
 use crate::site::outgoing::caches::fill::Progress;
 use crate::site::outgoing::caches::role::{Role, Share};
 use crate::site::outgoing::caches::told::Told;
+use crate::site::outgoing::proxy::carried::Refused;
 
 /// The part that follows the head of an answer.
 enum Begun {
@@ -28,29 +30,32 @@ enum Begun {
 }
 
 impl Site {
-    /// Answers with what there is of an answer.
+    /// Answers with what there is of an answer, or as a server that does not answer.
     pub(super) fn read_fetch(
         &mut self,
-        process: ProcessId,
-        route: Option<&ProxyRoute>,
+        (found, route): (&FoundRoute<'_>, Option<&ProxyRoute>),
         exchange: &mut Exchange<'_, '_>,
-        context: &AnswerContext<'_>,
+        context: &mut AnswerContext<'_>,
     ) -> Answer {
-        let answer = self.read_now(process, route, exchange, context.now.monotonic_ns);
+        let process = context.id;
+        let answer = self
+            .read_now(process, route, exchange, context.now.monotonic_ns)
+            .unwrap_or_else(|| self.refuse_proxied(Refused::Failed, found, exchange, context));
         if matches!(answer, Answer::Done | Answer::Cut) {
             self.outgoing.forget_cached(process);
         }
         answer
     }
 
-    /// The same, without an end to what the request has to do with the cache.
+    /// The same, without an end to what the request has to do with the cache. `None`: the answer was cut, and the
+    /// client has nothing of it yet.
     pub(super) fn read_now(
         &mut self,
         process: ProcessId,
         route: Option<&ProxyRoute>,
         exchange: &mut Exchange<'_, '_>,
         now_ns: u64,
-    ) -> Answer {
+    ) -> Option<Answer> {
         let Some(Role::Reads { fetch, sent, why, share }) =
             self.outgoing.caches.role(process).cloned()
         else {
@@ -65,7 +70,7 @@ impl Site {
         if !was_begun {
             match self.begin_reading(fetch, (why, share), route, exchange) {
                 Begun::Body => {}
-                Begun::Over => return Answer::Done,
+                Begun::Over => return Some(Answer::Done),
                 Begun::Cut => return cut(exchange),
             }
         }
@@ -75,12 +80,12 @@ impl Site {
         exchange.reply.part(part);
         fill.note_sent(process, sent);
         self.outgoing.caches.set_role(process, Role::Reads { fetch, sent, why, share });
-        match progress {
+        Some(match progress {
             Progress::Whole if !has_more => Answer::Done,
             Progress::Cut if !has_more => Answer::Cut,
             _ if is_empty && was_begun => Answer::Wait,
             _ => Answer::Part,
-        }
+        })
     }
 
     /// Writes the head for one of its readers.
@@ -114,11 +119,7 @@ impl Site {
     }
 }
 
-/// There is no rest. A client that has nothing yet gets an error.
-fn cut(exchange: &mut Exchange<'_, '_>) -> Answer {
-    if exchange.reply.is_begun() {
-        return Answer::Cut;
-    }
-    exchange.reply.empty(Status::BAD_GATEWAY);
-    Answer::Done
+/// There is no rest. `None`: the client has nothing yet.
+fn cut(exchange: &Exchange<'_, '_>) -> Option<Answer> {
+    exchange.reply.is_begun().then_some(Answer::Cut)
 }

@@ -282,6 +282,7 @@ impl Site {
                     Headed::Passed(report) => report,
                     Headed::Answered(answer) => return Step::Answer(answer),
                     Headed::Again => return Step::On,
+                    Headed::Failed => return Step::Refuse(Refused::Failed),
                 };
                 let added = [("Set-Cookie", cookie), (cached::FIELD, report)];
                 let added: Vec<(&str, &[u8])> = added
@@ -328,7 +329,7 @@ impl Site {
     }
 
     /// The client gets an error, because there is no answer of a server.
-    pub(super) fn refuse_proxied(
+    pub(in crate::site) fn refuse_proxied(
         &mut self,
         refused: Refused,
         found: &FoundRoute<'_>,
