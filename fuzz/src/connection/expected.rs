@@ -48,7 +48,7 @@ pub(super) enum End {
 pub(super) struct Conversation<'s> {
     pub(super) requests: Vec<Asked<'s>>,
     pub(super) end: End,
-    /// The method of the refused request, if its head could be parsed.
+    /// The method of the refused request, if its head could be parsed or it is one for a head.
     refused: Option<Method>,
     /// Requests with `Expect: 100-continue`.
     pub(super) expectations: usize,
@@ -87,6 +87,8 @@ pub(super) fn converse(stream: &[u8]) -> Conversation<'_> {
                 Ok(Head::Partial) => return said,
                 Err(refusal) => {
                     said.end = End::Refused(refusal.status());
+                    // The first word of a request says so, whatever is wrong with the rest.
+                    said.refused = rest.starts_with(b"HEAD ").then_some(Method::Head);
                     return said;
                 }
             };
