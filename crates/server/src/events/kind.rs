@@ -217,8 +217,8 @@ kinds! {
         "Requests wait for a place at an upstream, because all its servers have as many as they may have."
         "Raise `connections` in `[[upstream]]`, add servers, or find why they are slow."
     ClusterAway "cluster_away" Warning Here
-        "A scheduler has lost its connection to NATS: channels without a history reach clients of this server \
-         only, and messages to those with one wait."
+        "A scheduler has lost its connection to NATS, or finds none at the start: channels without a history reach \
+         clients of this server only, and messages to those with one wait."
         "The cause is in the line: look at NATS and the network. `velodrome ctl status` shows the state."
     ClusterBack "cluster_back" Info Here
         "A scheduler is connected to NATS again, and reads what its subscribers have missed."
