@@ -25,7 +25,8 @@ use crate::{access, field, host_name, request_path, routes};
 pub(super) const REDIRECT_TO_HTTPS: ConfigKey = row! {
     "redirect_to_https": apart("true or false"), "`false`; for a `[[host]]` that of the top level", Reload,
         "Redirects requests over plain connections to the same address with `https:` (308), at the \
-         port of the first listener with `tls`. Paths below `/.well-known/acme-challenge/` are not redirected. It needs such a listener, or `trusted_proxies`."
+         port of the first listener with `tls`. Paths below `/.well-known/acme-challenge/` are not redirected. It \
+         needs such a listener, or `trusted_proxies`."
 };
 
 /// A key of the top level and of `[[host]]`.

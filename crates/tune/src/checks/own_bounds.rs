@@ -98,9 +98,9 @@ fn connections(host: &HostReading) -> Judged {
     Finding::measured(text, Percent::between(lost * 0.5, lost))
 }
 
-/// Connections closed per second with a request unread, and their part of all new ones, from and up to
-/// which the server refuses them; and the CPU time in seconds that it takes at least for each, so that they are not
-/// those of another program.
+/// Connections closed per second with a request unread, from which the server refuses them; their part of all new ones,
+/// from which and up to which it does; and the CPU time in seconds that it takes at least for each, so that they are
+/// not those of another program.
 const REFUSED: f64 = 200.0;
 const PART: f64 = 0.1;
 const MORE: f64 = 1.5;

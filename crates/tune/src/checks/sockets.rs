@@ -220,12 +220,12 @@ fn ports(host: &HostReading) -> Judged {
     // Others of the host end connections, too: the server's are no more than are opened in the time that they stay.
     let opens = of_server(host, opens.unwrap_or(0), |calls| calls.attempts);
     let stay = |seconds: f64| opens as f64 * ENDED_STAYS / seconds;
-    let of_server = host.seconds.map_or(f64::MAX, stay).min(ended as f64);
+    let own_ended = host.seconds.map_or(f64::MAX, stay).min(ended as f64);
     let text = format!(
         "{count} ports; {} connections to others, and {ended} have just ended",
         own.unwrap_or(0)
     );
-    let share = (own.unwrap_or(0) as f64 + of_server) / count as f64;
+    let share = (own.unwrap_or(0) as f64 + own_ended) / count as f64;
     if share > 0.7 && connects {
         // Beyond the last port connect(2) fails with EADDRNOTAVAIL.
         let high = if share > 0.95 { 95.0 } else { 40.0 };

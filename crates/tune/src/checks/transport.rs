@@ -184,8 +184,8 @@ fn silent(pairs: &Pairs) -> Option<Judged> {
     }
     let share = 100.0 * silent as f64 / all as f64;
     let text = format!(
-        "{silent} of {all} connections have something to send from one reading to the next, and nothing of it leaves: a \
-         packet filter or a queue of this host drops it before it is sent (nft list ruleset, tc -s qdisc)"
+        "{silent} of {all} connections have something to send from one reading to the next, and nothing of it leaves: \
+         a packet filter or a queue of this host drops it before it is sent (nft list ruleset, tc -s qdisc)"
     );
     Some(Finding::measured(text, Percent::between(share * 0.8, share)))
 }

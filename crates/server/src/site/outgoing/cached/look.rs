@@ -63,9 +63,7 @@ impl Site {
             || self.outgoing.proxies.carries(process)
                 && matches!(part_of(exchange.request), Part::Answers);
         let answer = match (self.outgoing.caches.role(process), route) {
-            (Some(Role::Reads { .. }), _) => {
-                Some(self.read_fetch((found, route), exchange, context))
-            }
+            (Some(Role::Reads { .. }), _) => Some(self.read_fetch(found, route, exchange, context)),
             (Some(Role::Waits { .. }), Some(route)) => {
                 self.look_up(found, route, exchange, context)
             }
@@ -220,7 +218,7 @@ impl Site {
                 self.outgoing.caches.note_collapsed(&upstream);
                 let role = Role::Reads { fetch, sent: 0, why, share: Share::Another };
                 self.outgoing.caches.set_role(process, role);
-                Some(self.read_fetch((found, Some(route)), exchange, context))
+                Some(self.read_fetch(found, Some(route), exchange, context))
             }
             Join::Wait(fetch) => {
                 exchange.place.pass_on();

@@ -33,7 +33,8 @@ impl Site {
     /// Answers with what there is of an answer, or as a server that does not answer.
     pub(super) fn read_fetch(
         &mut self,
-        (found, route): (&FoundRoute<'_>, Option<&ProxyRoute>),
+        found: &FoundRoute<'_>,
+        route: Option<&ProxyRoute>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_>,
     ) -> Answer {
