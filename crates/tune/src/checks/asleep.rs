@@ -382,6 +382,11 @@ fn slept(host: &HostReading) -> Judged {
     })
 }
 
+/// Whether `app.sleep` tells of sleeps by the clock; told as calls a second time, they would stand before their cause.
+pub(super) fn sleeps_are_told(host: &HostReading) -> bool {
+    matches!(slept(host), Ok(Finding::Costs(..)))
+}
+
 /// Tells whether a thread serves requests: one beside others that does nothing but sleep does not.
 fn serving(host: &HostReading) -> impl Fn(&Watched) -> bool {
     let all = host.watched();

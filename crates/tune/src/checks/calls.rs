@@ -6,6 +6,8 @@ use crate::debugging_aids::{self, SwitchedOn};
 use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 
+use super::asleep::sleeps_are_told;
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "app.calls",
@@ -63,13 +65,19 @@ pub(super) fn of_server(host: &HostReading, count: u64, calls: fn(&Opened) -> f6
 /// Share of a thread's time, or of calls that fail, in percent, from which calls cost.
 const NOTICED: f64 = 5.0;
 
+/// The calls in which a thread sleeps by the clock, as their texts begin.
+const SLEEPS: [&str; 2] = ["nanosleep", "clock_nanosleep"];
+
 fn costly(host: &HostReading) -> Judged {
-    let (rate, found) = match recorded(host)? {
+    let (rate, mut found) = match recorded(host)? {
         ServerCalls::Seen { rate, found, .. } => (rate, found),
         ServerCalls::Unseen(why) => {
             return Finding::unknown(format!("its calls may not be seen: {why}"));
         }
     };
+    if sleeps_are_told(host) {
+        found.retain(|one| !SLEEPS.iter().any(|call| one.text.starts_with(call)));
+    }
     let weight = |one: &CostlyCalls| one.share.max(one.lost);
     let worst = found.iter().filter(|one| weight(one) >= NOTICED);
     let worst = worst.max_by(|one, other| weight(one).total_cmp(&weight(other)));

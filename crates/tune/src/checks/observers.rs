@@ -1,6 +1,7 @@
 //! Observers of the host or the server, and their cost: samplers, BPF programs, traces, audit rules.
 
 use crate::check::{Check, Gain, Risk};
+use crate::cpu_wait::CpuWait;
 use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::observers::{self, Observer};
@@ -134,14 +135,28 @@ fn samplers(host: &HostReading) -> Judged {
     let text =
         format!("{text}; {rate:.0} interrupts of timers and counters per second on each CPU");
     let more = (rate - USUAL).max(0.0);
+    let taken = taken_by(&found, host);
     match more > 0.0 {
         true => Finding::scaled(
             text,
-            Percent::between(more * SAMPLE.0 * 100.0, more * SAMPLE.1 * 100.0),
+            Percent::between(
+                more * SAMPLE.0 * 100.0 + taken * 0.5,
+                more * SAMPLE.1 * 100.0 + taken,
+            ),
         ),
         // It counts, or waits for something that has not happened.
         false => Finding::good(text),
     }
+}
+
+/// The part of the server's time, in percent, for which it waited for a CPU that these programs had: a sampler also
+/// takes its samples out of the kernel and writes them.
+fn taken_by(observers: &[&Observer], host: &HostReading) -> f64 {
+    let (Ok(wait), Some(seconds)) = (CpuWait::of(host), host.seconds) else { return 0.0 };
+    let is_one = |process: u32| observers.iter().any(|one| one.process == process);
+    let used = wait.others.iter().filter(|(_, process)| is_one(*process));
+    let used = used.map(|(share, _)| share * seconds).sum::<f64>().min(wait.for_others);
+    wait.lost_of_time(used, seconds)
 }
 
 fn programs(host: &HostReading) -> Judged {

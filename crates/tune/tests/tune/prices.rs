@@ -164,3 +164,38 @@ fn sockets_that_were_not_read_are_not_called_good() {
         }
     }
 }
+
+#[test]
+fn a_sampler_costs_what_it_takes_from_the_cpu_of_the_server_too() {
+    let sampled = |program: &str| {
+        let plant = |fake: &Fake| {
+            fake.write("velodrome/observers", "perf 50 1 perf\n");
+            fake.write("proc/interrupts", "     CPU0 CPU1\nLOC: 0 0 Local timer interrupts\n");
+            fake.program(50, program);
+        };
+        let happens = |fake: &Fake| {
+            let text = "     CPU0 CPU1\nLOC: 8000 8000 Local timer interrupts\n";
+            fake.write("proc/interrupts", text);
+            fake.busy_cpus();
+            fake.ran(100, 700, 300);
+            fake.beside(if program == "perf" { 50 } else { 60 }, 0, 30);
+        };
+        price(&found("obs.perf", plant, happens))
+    };
+    assert_eq!(sampled("another"), (0.0, 2.0));
+    assert_eq!(sampled("perf"), (15.0, 32.0));
+}
+
+#[test]
+fn sleeps_by_the_clock_are_told_once() {
+    let calls = |threads: &str| {
+        let plant = |fake: &Fake| {
+            fake.write("velodrome/calls/100", "rate 900\n98.0 0.0 clock_nanosleep: 900 calls\n");
+            fake.write("velodrome/threads/100", threads);
+        };
+        found("app.calls", plant, |_| {})
+    };
+    assert!(matches!(calls("100 100 40 10 0 0 sleep=20 events=10\n"), Finding::Good(_)));
+    // A thread that serves nobody sleeps: `app.sleep` does not tell of it.
+    assert!(matches!(calls("100 100 40 10 0 0 sleep=30\n"), Finding::Costs(..)));
+}
