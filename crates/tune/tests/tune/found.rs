@@ -252,13 +252,15 @@ fn connections_wait_in_a_queue_although_the_server_has_time() {
          CPUs were idle for 90 % of the time"
     );
     assert_eq!(range(&limited), Percent { low: 37.5, high: 75.0 });
-    // Its thread sleeps in writing to a client; a burst; a server that has no time for them.
-    let plant = |fake: &Fake| {
-        let queue = "queue_port 80\nqueue_looks 9\nqueue_waiting 60\n";
-        fake.write("velodrome/socket-looks/100", &format!("looks 10\nopen 80\n{queue}"));
-        fake.watched("write/socket", 30);
-    };
-    assert!(matches!(found("app.limit", plant, nothing), Finding::Good(_)));
+    // Its thread sleeps in writing to a client, or for a disk; a burst; a server that has no time for them.
+    for sums in ["40 10 0 0 write/socket=30", "40 10 0 30 events=10"] {
+        let plant = |fake: &Fake| {
+            let queue = "queue_port 80\nqueue_looks 9\nqueue_waiting 60\n";
+            fake.write("velodrome/socket-looks/100", &format!("looks 10\nopen 80\n{queue}"));
+            fake.write("velodrome/threads/100", &format!("100 100 {sums}\n"));
+        };
+        assert!(matches!(found("app.limit", plant, nothing), Finding::Good(_)), "{sums}");
+    }
     assert!(matches!(waiting_to_be_accepted(5, 100), Finding::Good(_)));
     assert!(matches!(waiting_to_be_accepted(9, 900), Finding::Good(_)));
 }

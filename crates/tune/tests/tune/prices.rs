@@ -199,3 +199,46 @@ fn sleeps_by_the_clock_are_told_once() {
     // A thread that serves nobody sleeps: `app.sleep` does not tell of it.
     assert!(matches!(calls("100 100 40 10 0 0 sleep=30\n"), Finding::Costs(..)));
 }
+
+#[test]
+fn a_server_that_mostly_sleeps_loses_little_to_its_affinity() {
+    let bound = |ran: u64, waited: u64| {
+        let plant = |fake: &Fake| fake.write("sys/devices/system/cpu/online", "0-3");
+        let happens = |fake: &Fake| {
+            for thread in 100..104 {
+                let status = "Cpus_allowed_list:\t0\n";
+                fake.write(&format!("proc/100/task/{thread}/status"), status);
+                fake.ran(thread, ran, waited);
+            }
+        };
+        price(&found("app.affinity", plant, happens))
+    };
+    assert_eq!(bound(240, 720), (36.0, 72.0));
+    assert_eq!(bound(60, 60), (3.0, 6.0));
+}
+
+#[test]
+fn a_lock_costs_little_where_its_threads_would_wait_for_a_cpu() {
+    let locked = |ran: u64, times: u64| {
+        let woken = |fake: &Fake, thread: u32, times: u64| {
+            let status = format!("Cpus_allowed_list:\t0-3\nvoluntary_ctxt_switches:\t{times}\n");
+            fake.write(&format!("proc/100/task/{thread}/status"), &status);
+        };
+        let happens = |fake: &Fake| {
+            fake.busy_cpus();
+            let line = |thread| {
+                woken(fake, thread, times);
+                fake.ran(thread, ran, 0);
+                format!("{thread} 100 40 10 0 0 events=5 futex/7f00/80=25\n")
+            };
+            let text: String = (100..104).map(line).collect();
+            fake.write("velodrome/threads/100", &text);
+        };
+        found("app.lock", |fake| (100..104).for_each(|thread| woken(fake, thread, 0)), happens)
+    };
+    assert_eq!(price(&locked(250, 900)).1, 71.0);
+    let all_used = locked(1_000, 900);
+    assert!(all_used.text().ends_with("but it uses all CPUs that it may use"), "{all_used:?}");
+    // What the sleeps and wake-ups themselves cost stays.
+    assert_eq!(price(&locked(1_000, 9_000)).1, 31.0);
+}
