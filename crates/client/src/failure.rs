@@ -192,6 +192,8 @@ fn words_of(fault: CertificateFault) -> &'static str {
         CertificateFault::WrongName => "is for another name",
         CertificateFault::UnknownAuthority => "is by an unknown authority",
         CertificateFault::Revoked => "was revoked",
-        CertificateFault::Invalid => "is invalid",
+        CertificateFault::Invalid => {
+            "is not one of a server: an authority's own (CA:TRUE), or its purpose or signature does not fit"
+        }
     }
 }

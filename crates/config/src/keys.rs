@@ -76,12 +76,12 @@ fn hint(section: &SectionKeys, key: &str) -> String {
     if section.name == HOST_ROUTE.name && key == "host" {
         return "the names are those of its [[host]]".to_owned();
     }
-    if let Some(place) = place_of(key) {
-        return place;
-    }
-    match nearest(key, &section.names()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("known are {}", enumerate(&section.names(), '`')),
+    match (nearest(key, &section.names()), place_of(key)) {
+        // A word that is nearly a setting of this section may as well be one of another.
+        (Some(meant), Some(place)) => format!("did you mean `{meant}`? Otherwise {place}"),
+        (Some(meant), None) => format!("did you mean `{meant}`?"),
+        (None, Some(place)) => place,
+        (None, None) => format!("known are {}", enumerate(&section.names(), '`')),
     }
 }
 

@@ -57,6 +57,11 @@ fn mistakes_of_several_files_have_their_places() {
                 \"/x\"\njson = 1\n";
     for (text, expected) in [
         ("lisen = 1", "a.toml:1:1: unknown key `lisen` at the top level; did you mean `listener`?"),
+        (
+            "listen = \"127.0.0.1:80\"",
+            "a.toml:1:1: unknown key `listen` at the top level; did you mean `listener`? Otherwise it belongs in \
+             [admin]",
+        ),
         ("\n\nroot = \"x\"", "a.toml:3:1: the key `root` is in line 2 already"),
         ("[limits]\nfield_count = 8", "a.toml:2:1: the key `field_count` is in line 4 already"),
         ("x = = 1", "a.toml:1:5: "),
