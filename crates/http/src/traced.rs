@@ -33,9 +33,10 @@ pub(super) fn head(
     }
     trace::offer(TracedKind::Connection, process, format_args!("{}", peer.address));
     let (path, _) = request.split_target();
-    let host = request.host.unwrap_or_default();
-    trace::offer_url(process, &String::from_utf8_lossy(host), &String::from_utf8_lossy(path));
-    note_head(process, request);
+    trace::offer_url(process, request.host.unwrap_or_default(), path, begin.began_ns());
+    if trace::is_noting() {
+        note_head(process, request);
+    }
 }
 
 /// Something is known of a request that its head does not say, such as its page or its user. If the trace is about

@@ -228,7 +228,7 @@ impl StoreClient {
 
     /// Sends an order of this cost to the writer at the end of the turn. The process is resumed when it is answered.
     pub fn order(&mut self, process: ProcessId, order: Order, size: usize) {
-        if trace::is_on() {
+        if trace::is_noting() {
             trace::step(process, ORDER, format_args!(""));
         }
         self.add(OrderedBy::Process(process), order, size);
@@ -308,7 +308,7 @@ impl StoreClient {
                 // No scheduler sends one.
                 OrderedBy::State(_) => continue,
             };
-            if trace::is_on() {
+            if trace::is_noting() {
                 match &executed {
                     Ok(_) => trace::step(process, STORED, format_args!("")),
                     Err(failure) => trace::step(process, STORED, format_args!("failed: {failure}")),

@@ -51,7 +51,7 @@ pub(super) fn pass_on(request: &Request<'_>, fields: &mut Vec<u8>) {
 /// A page answers a request, or talks with its client, and makes a step.
 #[inline]
 pub(super) fn note(key: RunKey, what: StepAction, detail: fmt::Arguments<'_>) {
-    if let (RunKey::Request(process) | RunKey::Socket(process), true) = (key, trace::is_on()) {
+    if let (RunKey::Request(process) | RunKey::Socket(process), true) = (key, trace::is_noting()) {
         trace::step(process, what, detail);
     }
 }

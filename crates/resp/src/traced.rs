@@ -14,8 +14,15 @@ pub(crate) fn command(process: ProcessId, verb: &[u8], key: &[u8]) {
     let (verb, key) = (String::from_utf8_lossy(verb), String::from_utf8_lossy(key));
     trace::end(process);
     trace::offer(TracedKind::Key, process, format_args!("{key}"));
-    let (verb, shown) = (verb.to_uppercase(), if trace::names_keys() { &*key } else { "" });
-    trace::step_of_two(process, COMMAND, format_args!("{verb}"), format_args!("{verb} {shown}"));
+    if trace::is_noting() {
+        let (verb, shown) = (verb.to_uppercase(), if trace::names_keys() { &*key } else { "" });
+        trace::step_of_two(
+            process,
+            COMMAND,
+            format_args!("{verb}"),
+            format_args!("{verb} {shown}"),
+        );
+    }
 }
 
 /// The command is replied to.

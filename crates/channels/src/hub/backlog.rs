@@ -96,7 +96,7 @@ impl Channels {
         self.lags.begin(stamp);
         let channel = self.rulebook.renew(Ruled::new(&name, rule));
         let accepted = self.accept_once(channel, offer, origin, context.now.monotonic_ms());
-        if trace::is_on() && origin.from != self.here && accepted.is_ok() {
+        if trace::is_noting() && origin.from != self.here && accepted.is_ok() {
             traced::came(origin.from);
         }
         if let Some(result) = self.counted(accepted).transpose() {

@@ -195,7 +195,7 @@ impl Channels {
         }
         self.note_lag(channel, place, matching);
         self.bound_histories();
-        if trace::is_on() {
+        if trace::is_noting() {
             traced::queued((receivers - elsewhere) as usize);
         }
         Published { position, receivers }
@@ -214,7 +214,7 @@ impl Channels {
         let (name, stamp): (Arc<str>, _) = (message.channel.into(), self.lags.current());
         let Position { epoch, offset } = message.position;
         for other in interested {
-            if trace::is_on() {
+            if trace::is_noting() {
                 traced::sent(other);
             }
             self.outgoing[usize::from(other.0)].push(Item::Deliver {

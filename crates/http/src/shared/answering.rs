@@ -115,7 +115,7 @@ impl<A: Application> Http<A> {
         match answer {
             Answer::Wait => {
                 self.stats.waited += 1;
-                if trace::is_on() {
+                if trace::is_noting() {
                     traced::wait(context.id);
                 }
                 return Next::Park;
@@ -124,7 +124,7 @@ impl<A: Application> Http<A> {
                 if let Some(new) = reply.begun() {
                     let first_ns = begun.map_or(context.now.monotonic_ns, |begun| begun.first_ns());
                     self.begun = Some(new.since(first_ns));
-                    if trace::is_on() {
+                    if trace::is_noting() {
                         traced::part(context.id);
                     }
                     return Next::Park;
@@ -171,8 +171,10 @@ impl<A: Application> Http<A> {
     ) {
         let (class, TimedAs { route, page }) = (self.stats.count(sent.status), self.notes.timed_as);
         let ticks = self.times.count(class, route, request.begin.began_ns(), context.now);
-        let is_told =
-            self.log.is_some() || self.settings.slow_ns.is_some() || page != 0 || trace::is_on();
+        let is_told = self.log.is_some()
+            || self.settings.slow_ns.is_some()
+            || page != 0
+            || trace::is_noting();
         if is_told || self.kept.is_some() {
             self.tell_answer(request, sent, begun, ticks, context);
         }
@@ -192,7 +194,7 @@ impl<A: Application> Http<A> {
         self.tell_slow(request, context.id, sent.status, ticks);
         self.drop_kept();
         self.write_line(request, sent, begun, context.now);
-        if trace::is_on() {
+        if trace::is_noting() {
             traced::answer(context.id, sent.status, sent.body_bytes);
         }
     }
@@ -221,7 +223,7 @@ impl<A: Application> Http<A> {
         self.drop_kept();
         let nothing = SentAnswer { status: NO_ANSWER, body_bytes: 0 };
         self.write_line(asked.request(), nothing, None, context.now);
-        if trace::is_on() {
+        if trace::is_noting() {
             traced::unanswered(context.id, 0);
         }
         if asked.way() == Way::Stream { Next::Abort } else { Next::Finish }
@@ -282,7 +284,7 @@ impl<A: Application> Http<A> {
         let (notes, kept) = (&mut self.notes, &mut self.kept);
         self.application.on_unanswered(request, Unanswered::new(process, sent, notes, kept));
         self.drop_kept();
-        if trace::is_on() {
+        if trace::is_noting() {
             traced::unanswered(process, sent);
         }
         self.application.on_gone(process);
@@ -335,7 +337,7 @@ impl<A: Application> Http<A> {
         let (status, body_use, encoder) = (refused.status(), refused.body_use(), refused.encoder());
         self.stats.refused += 1;
         let class = self.stats.count(status);
-        if trace::is_on() {
+        if trace::is_noting() {
             traced::refuse(context.id, status);
         }
         match refused.asked_request() {

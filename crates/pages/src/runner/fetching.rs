@@ -49,7 +49,7 @@ impl Runner {
         let now_ns = caller.moment.now_ns;
         let left_ns = caller.life.due_by(u64::MAX).saturating_sub(now_ns);
         asked.timeout = asked.timeout.min(Duration::from_nanos(left_ns));
-        if trace::is_on() {
+        if trace::is_noting() {
             traced::fetch(key, &asked);
         }
         self.fetches.want(key, asked);
@@ -80,7 +80,7 @@ impl Runner {
     pub fn take_fetched(&mut self, client: &mut PageFetches, now_ns: u64) {
         for (number, result) in client.outcomes(now_ns) {
             let Some((key, server)) = self.fetches.settle(number) else { continue };
-            if trace::is_on() {
+            if trace::is_noting() {
                 traced::fetched(key, &result);
             }
             if matches!(result, Ok(Got::End) | Err(_)) {

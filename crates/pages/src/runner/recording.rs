@@ -35,7 +35,7 @@ impl Runner {
         let key = caller.key;
         match order_of(&text, &self.recording.records) {
             Ok(order) => {
-                if trace::is_on() {
+                if trace::is_noting() {
                     traced::orders(key, &order);
                 }
                 self.recording.orders.begin(key, order);

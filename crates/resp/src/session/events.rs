@@ -107,7 +107,7 @@ impl Session {
             let told = (self.version, context.now.unix_ms());
             for executed in store.take(self.process) {
                 self.pending.tell(executed, told, context.output.buffer());
-                if trace::is_on() {
+                if trace::is_noting() {
                     traced::reply(self.process);
                 }
             }

@@ -50,7 +50,7 @@ fn answer(call: &mut Call<'_, '_>, query: &Query, shape: &Shape) -> After {
         Ok(outcome) => shape.write(&outcome, (session.version, now_ms), out),
         Err(failure) => write_failure(out, &failure),
     }
-    if trace::is_on() {
+    if trace::is_noting() {
         traced::reply(session.process);
     }
     After::More

@@ -54,7 +54,7 @@ pub(super) fn run(
         Ok(value) => write(shape.of_value(value), session.version, output),
         Err(failure) => write_failure(output.buffer(), &failure),
     }
-    if trace::is_on() {
+    if trace::is_noting() {
         traced::reply(session.process);
     }
     After::More

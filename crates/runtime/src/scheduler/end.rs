@@ -39,7 +39,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             self.gates.iter_mut().for_each(Gate::note_room);
         }
         self.executor.stats.count_close(kind, reason);
-        if trace::is_on() {
+        if trace::is_noting() {
             trace::close(id, reason);
         }
         self.recalled |= self.is_settled;

@@ -195,7 +195,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if let Some(began) = self.extras.layer(process.extra).map(|layer| layer.began()) {
             self.end_handshake(began);
         }
-        if trace::is_on() {
+        if trace::is_noting() {
             let agreed = self.extras.layer(process.extra).and_then(|layer| layer.agreed());
             trace::agree(id, agreed.map(|agreed| &**agreed));
         }

@@ -98,12 +98,17 @@ impl Following {
         self.order.content
     }
 
+    /// Whether something is followed, or a message is on its way.
+    pub(super) fn has_any(&self) -> bool {
+        !self.followed.is_empty() || self.message.is_some()
+    }
+
     pub(super) fn follows(&self, process: ProcessId) -> bool {
         self.followed.contains_key(&process.to_bits())
     }
 
     /// Follows a process from now on if the trace is about this name and there is room.
-    pub(super) fn offer(&mut self, process: ProcessId, name: &str, now_ns: impl FnOnce() -> u64) {
+    pub(super) fn offer(&mut self, process: ProcessId, name: &[u8], now_ns: impl FnOnce() -> u64) {
         if !self.order.pattern.matches(name) || self.follows(process) {
             return;
         }
@@ -165,7 +170,7 @@ impl Following {
         now_ns: impl FnOnce() -> u64,
     ) {
         self.message = None;
-        if !self.order.pattern.matches(channel) {
+        if !self.order.pattern.matches(channel.as_bytes()) {
             return;
         }
         let now_ns = now_ns();
@@ -269,7 +274,7 @@ mod tests {
         // A second's worth at once, then as many as there are seconds.
         for number in 0..3_000 {
             let now_ns = number * SECOND_NS / 1_000;
-            following.offer(process(number), "/a", || now_ns);
+            following.offer(process(number), b"/a", || now_ns);
             following.note_process(process(number), WHAT, String::new(), now_ns);
             following.end(process(number));
         }
@@ -283,15 +288,15 @@ mod tests {
     #[test]
     fn only_what_it_is_about_is_followed_and_only_until_its_end() {
         let mut following = Following::new(order(TracedKind::Url, 100), 0);
-        following.offer(process(1), "/b", || 1);
-        following.offer(process(2), "/a/x", || 1);
+        following.offer(process(1), b"/b", || 1);
+        following.offer(process(2), b"/a/x", || 1);
         for number in [1, 2] {
             following.note_process(process(number), WHAT, "one".into(), 5);
         }
         following.end(process(2));
         following.note_process(process(2), WHAT, "two".into(), 6);
         assert_eq!(following.take(6), None, "it is too soon");
-        following.offer(process(3), "/a", || 10 * SECOND_NS);
+        following.offer(process(3), b"/a", || 10 * SECOND_NS);
         assert!(!following.follows(process(3)));
         let batch = following.take(10 * SECOND_NS).expect("it has ended");
         assert!(batch.is_last && batch.left_out == LeftOut::default());
@@ -304,7 +309,7 @@ mod tests {
         let mut following = Following::new(order(TracedKind::Connection, 1_000), 0);
         let mut noted = 0;
         for number in 0..1_000 {
-            following.offer(process(number), "/a", || 0);
+            following.offer(process(number), b"/a", || 0);
             while following.follows(process(number)) {
                 following.note_process(process(number), WHAT, String::new(), 0);
                 noted += 1;

@@ -39,16 +39,27 @@ const CLOSED: StepAction = StepAction::between(Actor::Scheduler, Actor::Client, 
 
 thread_local! {
     static IS_ON: Cell<bool> = const { Cell::new(false) };
+    /// Whether anything is followed, and whether any request is sampled.
+    static FOLLOWS: Cell<bool> = const { Cell::new(false) };
+    static SAMPLES: Cell<bool> = const { Cell::new(false) };
     static FOLLOWING: RefCell<Option<Box<Following>>> = const { RefCell::new(None) };
     /// Requests whose number is below this are sampled; 0: none is.
     static SAMPLED_BELOW: Cell<u64> = const { Cell::new(0) };
     static SAMPLING: RefCell<Option<Box<Sampling>>> = const { RefCell::new(None) };
 }
 
-/// Whether there is a trace, or a collector that is told of requests. Everything else here costs more than this test.
+/// Whether there is a trace, or a collector that is told of requests: what is seen has to be offered. Everything else
+/// here but [`is_noting`] costs more than this test.
 #[inline]
 pub fn is_on() -> bool {
     IS_ON.with(Cell::get)
+}
+
+/// Whether anything on this scheduler is followed or sampled, so that a step may be noted. Most requests under load are
+/// not, also during a trace.
+#[inline]
+pub fn is_noting() -> bool {
+    FOLLOWS.with(Cell::get) | SAMPLES.with(Cell::get)
 }
 
 /// Begins a trace, in place of one that is under way.
@@ -56,6 +67,7 @@ pub fn begin(order: TraceCommand, now: Now) {
     FOLLOWING.with(|following| {
         *following.borrow_mut() = Some(Box::new(Following::new(order, now.monotonic_ns)));
     });
+    FOLLOWS.with(|follows| follows.set(false));
     IS_ON.with(|is_on| is_on.set(true));
 }
 
@@ -75,6 +87,7 @@ pub fn take(now: Now) -> Option<Batch> {
         Some(batch)
     })?;
     if batch.is_last {
+        FOLLOWS.with(|follows| follows.set(false));
         IS_ON.with(|is_on| is_on.set(SAMPLED_BELOW.with(Cell::get) > 0));
     }
     Some(batch)
@@ -126,23 +139,21 @@ pub fn due_in_ms(now: Now) -> Option<u64> {
 pub fn offer(kind: TracedKind, process: ProcessId, name: fmt::Arguments<'_>) {
     with(|following| {
         if following.seeks(kind) {
-            following.offer(process, &text_of(name), moment_ns);
+            following.offer(process, text_of(name).as_bytes(), moment_ns);
         }
     });
 }
 
-/// A request is seen, for this host and path. A pattern that begins with a slash is about paths, any other about both.
+/// A request is seen at this time, for this host and path. A pattern that begins with a slash is about paths, any other
+/// about both.
 #[cold]
-pub fn offer_url(process: ProcessId, host: &str, path: &str) {
+pub fn offer_url(process: ProcessId, host: &[u8], path: &[u8], now_ns: u64) {
     with(|following| {
         if following.seeks(TracedKind::Url) {
-            // Of the requests that come too fast there is only a count: they cost no text.
+            // Of the requests that come too fast there is only a count: they cost no text and no look at a clock.
             match following.is_about_paths() {
-                true => following.offer(process, path, moment_ns),
-                false => {
-                    let name = text_of(format_args!("{host}{path}"));
-                    following.offer(process, &name, moment_ns);
-                }
+                true => following.offer(process, path, || now_ns),
+                false => following.offer(process, &[host, path].concat(), || now_ns),
             }
         }
     });
@@ -249,9 +260,55 @@ pub fn message(what: StepAction, detail: fmt::Arguments<'_>) {
 }
 
 fn with<T>(act: impl FnOnce(&mut Following) -> T) -> Option<T> {
-    FOLLOWING.with(|following| following.borrow_mut().as_deref_mut().map(act))
+    FOLLOWING.with(|following| {
+        let mut following = following.borrow_mut();
+        let following = following.as_deref_mut()?;
+        let done = act(following);
+        FOLLOWS.with(|follows| follows.set(following.has_any()));
+        Some(done)
+    })
 }
 
 fn with_sampling<T>(act: impl FnOnce(&mut Sampling) -> T) -> Option<T> {
-    SAMPLING.with(|sampling| sampling.borrow_mut().as_deref_mut().map(act))
+    SAMPLING.with(|sampling| {
+        let mut sampling = sampling.borrow_mut();
+        let sampling = sampling.as_deref_mut()?;
+        let done = act(sampling);
+        SAMPLES.with(|samples| samples.set(sampling.has_any()));
+        Some(done)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mailbox::Endpoint;
+
+    fn url(process: u64, path: &[u8]) {
+        offer_url(ProcessId::from_bits(process), b"example.org", path, 1);
+    }
+
+    #[test]
+    fn steps_may_be_noted_only_while_something_is_followed_or_sampled() {
+        let pattern = TracePattern::new("/a*");
+        let (kind, content) = (TracedKind::Url, ContentShown::LeftOut);
+        let (number, to, per_second, until_ns) = (1, Endpoint(0), 1, 9);
+        let order = TraceCommand { number, to, kind, pattern, per_second, until_ns, content };
+        FOLLOWING.with(|following| following.replace(Some(Box::new(Following::new(order, 1)))));
+        url(1, b"/b");
+        assert!(!is_noting(), "it is about another path");
+        url(2, b"/a");
+        url(3, b"/a");
+        assert!(is_noting());
+        end(ProcessId::from_bits(3));
+        assert!(is_noting(), "that one came too fast");
+        end(ProcessId::from_bits(2));
+        assert!(!is_noting());
+        sample_part(1_000_000);
+        let sampled = Sampled { trace: 1, span: 1, parent: 0, steps: Vec::new() };
+        sample(ProcessId::from_bits(4), sampled);
+        assert!(is_noting());
+        end(ProcessId::from_bits(4));
+        assert!(is_on() && !is_noting());
+    }
 }

@@ -51,6 +51,11 @@ impl Sampling {
         self.under_way.insert(process.to_bits(), sampled);
     }
 
+    /// Whether a sampled request is under way.
+    pub(super) fn has_any(&self) -> bool {
+        !self.under_way.is_empty()
+    }
+
     pub(super) fn has(&self, process: ProcessId) -> bool {
         self.under_way.contains_key(&process.to_bits())
     }

@@ -104,7 +104,7 @@ impl Site {
         (request, reply): (&Request<'_>, &mut Reply<'_>),
         context: &mut AnswerContext<'_>,
     ) -> Answer {
-        if trace::is_on() {
+        if trace::is_noting() {
             traced::route(context.id, &found);
         }
         let mut exchange = Exchange::new((request, path), reply, &found, AnswerPlace::default());

@@ -48,7 +48,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_>,
     ) -> Answer {
-        if trace::is_on() {
+        if trace::is_noting() {
             traced::refused(context.id, status);
         }
         let page = self.configured_page(status, found, exchange, context);

@@ -200,7 +200,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         now_ns: u64,
     ) -> Step {
-        if trace::is_on() {
+        if trace::is_noting() {
             match &news {
                 ExchangeNews::Head(head) => traced::answered(process, head.status),
                 ExchangeNews::End => traced::complete(process),

@@ -51,7 +51,7 @@ impl Proxies {
         let forward = live.forward_to(server, make, (requester, from), gone_ns);
         match forward.and_then(|forward| client.forward(forward, now_ns)) {
             Ok(exchange) => {
-                if trace::is_on() {
+                if trace::is_noting() {
                     traced::sent(process, &live.config().name, &live.address(server));
                 }
                 (carried.place, carried.exchange) = (Some(place), Some(exchange));
