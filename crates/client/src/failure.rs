@@ -193,7 +193,7 @@ fn words_of(fault: CertificateFault) -> &'static str {
         CertificateFault::UnknownAuthority => "is by an unknown authority",
         CertificateFault::Revoked => "was revoked",
         CertificateFault::Invalid => {
-            "is not one of a server: an authority's own (CA:TRUE), or its purpose or signature does not fit"
+            "is invalid: perhaps an authority's own (CA:TRUE), or its purpose or signature does not fit"
         }
     }
 }

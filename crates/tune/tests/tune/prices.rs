@@ -125,22 +125,18 @@ fn a_memory_limit_costs_what_its_pages_that_are_read_again_cost() {
 
 #[test]
 fn only_a_variable_of_python_is_the_lock_of_its_interpreter() {
-    let woken = |fake: &Fake, thread: u32, times: u32| {
-        let status = format!("Cpus_allowed_list:\t0-3\nvoluntary_ctxt_switches:\t{times}\n");
-        fake.write(&format!("proc/100/task/{thread}/status"), &status);
-    };
     let lock = |maps: &str| {
         let happens = |fake: &Fake| {
             let line = |thread| {
                 fake.ran(thread, 250, 0);
-                woken(fake, thread, 90_000);
+                fake.thread_woken(thread, 90_000);
                 format!("{thread} 100 40 10 0 0 futex/7f08/189=25\n")
             };
             let text: String = (100..104).map(line).collect();
             fake.write("velodrome/threads/100", &text);
         };
         let plant = |fake: &Fake| {
-            (100..104).for_each(|thread| woken(fake, thread, 0));
+            (100..104).for_each(|thread| fake.thread_woken(thread, 0));
             fake.write("proc/100/comm", "python3.11");
             fake.write("proc/100/maps", maps);
         };
@@ -167,23 +163,23 @@ fn sockets_that_were_not_read_are_not_called_good() {
 
 #[test]
 fn a_sampler_costs_what_it_takes_from_the_cpu_of_the_server_too() {
-    let sampled = |program: &str| {
+    let beside = |process: u32| {
         let plant = |fake: &Fake| {
             fake.write("velodrome/observers", "perf 50 1 perf\n");
             fake.write("proc/interrupts", "     CPU0 CPU1\nLOC: 0 0 Local timer interrupts\n");
-            fake.program(50, program);
+            fake.program(process, "perf");
         };
         let happens = |fake: &Fake| {
             let text = "     CPU0 CPU1\nLOC: 8000 8000 Local timer interrupts\n";
             fake.write("proc/interrupts", text);
             fake.busy_cpus();
             fake.ran(100, 700, 300);
-            fake.beside(if program == "perf" { 50 } else { 60 }, 0, 30);
+            fake.beside(process, 0, 30);
         };
         price(&found("obs.perf", plant, happens))
     };
-    assert_eq!(sampled("another"), (0.0, 2.0));
-    assert_eq!(sampled("perf"), (15.0, 32.0));
+    assert_eq!(beside(60), (0.0, 2.0), "another program had the CPU");
+    assert_eq!(beside(50), (15.0, 32.0));
 }
 
 #[test]
@@ -220,21 +216,21 @@ fn a_server_that_mostly_sleeps_loses_little_to_its_affinity() {
 #[test]
 fn a_lock_costs_little_where_its_threads_would_wait_for_a_cpu() {
     let locked = |ran: u64, times: u64| {
-        let woken = |fake: &Fake, thread: u32, times: u64| {
-            let status = format!("Cpus_allowed_list:\t0-3\nvoluntary_ctxt_switches:\t{times}\n");
-            fake.write(&format!("proc/100/task/{thread}/status"), &status);
-        };
         let happens = |fake: &Fake| {
             fake.busy_cpus();
             let line = |thread| {
-                woken(fake, thread, times);
+                fake.thread_woken(thread, times);
                 fake.ran(thread, ran, 0);
                 format!("{thread} 100 40 10 0 0 events=5 futex/7f00/80=25\n")
             };
             let text: String = (100..104).map(line).collect();
             fake.write("velodrome/threads/100", &text);
         };
-        found("app.lock", |fake| (100..104).for_each(|thread| woken(fake, thread, 0)), happens)
+        found(
+            "app.lock",
+            |fake| (100..104).for_each(|thread| fake.thread_woken(thread, 0)),
+            happens,
+        )
     };
     assert_eq!(price(&locked(250, 900)).1, 71.0);
     let all_used = locked(1_000, 900);

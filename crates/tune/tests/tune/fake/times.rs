@@ -9,6 +9,12 @@ impl Fake {
         self.write(&format!("proc/100/task/{thread}/schedstat"), &times);
     }
 
+    /// Sets how often a thread of the server was woken, which may use all CPUs.
+    pub(crate) fn thread_woken(&self, thread: u32, times: u64) {
+        let status = format!("Cpus_allowed_list:\t0-3\nvoluntary_ctxt_switches:\t{times}\n");
+        self.write(&format!("proc/100/task/{thread}/status"), &status);
+    }
+
     /// Sets how often a thread of the server moved to another CPU.
     pub(crate) fn moved(&self, thread: u32, times: u64) {
         let text = format!("server (1, #threads: 1)\nse.nr_migrations   :   {times}\n");

@@ -9,12 +9,6 @@ fn one(fake: &Fake, sums: &str) {
     fake.write("velodrome/threads/100", &format!("100 100 {sums}\n"));
 }
 
-/// Sets how often a thread was woken that may use all CPUs.
-fn woken(fake: &Fake, thread: u32, times: u32) {
-    let status = format!("Cpus_allowed_list:\t0-3\nvoluntary_ctxt_switches:\t{times}\n");
-    fake.write(&format!("proc/100/task/{thread}/status"), &status);
-}
-
 pub(super) fn of_threads() -> Vec<Cause> {
     vec![
         seen("app.affinity", Throughput, |fake| {
@@ -28,10 +22,10 @@ pub(super) fn of_threads() -> Vec<Cause> {
         Cause {
             check: "app.lock",
             load: Throughput,
-            plant: |fake| (100..104).for_each(|thread| woken(fake, thread, 0)),
+            plant: |fake| (100..104).for_each(|thread| fake.thread_woken(thread, 0)),
             happens: |fake| {
                 let line = |thread| {
-                    woken(fake, thread, 900);
+                    fake.thread_woken(thread, 900);
                     fake.ran(thread, 250, 0);
                     format!("{thread} 100 40 10 0 0 events=5 futex/7f00/80=25\n")
                 };
