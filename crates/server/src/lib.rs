@@ -9,6 +9,7 @@ pub mod access;
 pub mod admin;
 mod cache_disk;
 mod cache_order;
+pub mod certificate_files;
 mod channel_keys;
 mod channel_rules;
 pub mod cluster_setup;

@@ -16,6 +16,7 @@ use tls::{
     PemError, SelfSignedError, Tickets,
 };
 
+use crate::certificate_files::CertificateFiles;
 use crate::issued::Issued;
 use crate::limits::{CERTIFICATE_LEFT, ORDERED_CERTIFICATE_LEFT, SELF_SIGNED_NAMES};
 
@@ -31,6 +32,8 @@ pub struct SiteTls {
     /// Those of `shown`.
     fingerprints: HashSet<[u8; 32]>,
     https_port: Option<u16>,
+    /// The files it was read from, as they were before it was.
+    files: CertificateFiles,
     kept: Kept,
 }
 
@@ -160,7 +163,8 @@ impl SiteTls {
             Some(ListenerAddress::Tcp(address)) => Some(address.port()).filter(|port| *port != 0),
             _ => None,
         };
-        let mut loaded = Self { https_port, kept: before.kept.clone(), ..Self::default() };
+        let files = CertificateFiles::of(config);
+        let mut loaded = Self { https_port, files, kept: before.kept.clone(), ..Self::default() };
         for listener in &config.listeners {
             let offered = listener.tls.as_ref();
             let offer = offered.map(|tls| loaded.offer_of(tls, protocols_of(listener), config));
@@ -328,6 +332,11 @@ impl SiteTls {
         self.shown.iter().flat_map::<Vec<_>, _>(of_one).collect()
     }
 
+    /// The files that were read, with the facts of each from before it was read.
+    pub fn files(&self) -> &CertificateFiles {
+        &self.files
+    }
+
     /// The certificates that are shown.
     pub fn shown(&self) -> &[ShownCertificate] {
         &self.shown
@@ -350,24 +359,6 @@ fn protocols_of(listener: &ListenerSettings) -> &'static [&'static str] {
         Protocol::Http => HTTP,
         Protocol::Resp => &[],
     }
-}
-
-/// All files that are read for these listeners.
-pub fn files_of(config: &Config) -> Vec<&Path> {
-    let mut files = Vec::new();
-    let of_listeners = config.listeners.iter().filter_map(|listener| listener.tls.as_ref());
-    for tls in of_listeners.chain(&config.admin.tls) {
-        if let ListenerCertificates::Files(pairs) = &tls.certificates {
-            files.extend(pairs.iter().flat_map(|pair| [&*pair.certificate, &*pair.key]));
-        }
-        match &tls.clients {
-            ClientCertificatePolicy::Ignored => {}
-            ClientCertificatePolicy::Asked(path) | ClientCertificatePolicy::Required(path) => {
-                files.push(path);
-            }
-        }
-    }
-    files
 }
 
 /// The names of a certificate that is made on the spot: this machine's own, and those of the hosts.
@@ -404,13 +395,35 @@ mod tests {
         tls.shown().iter().map(ShownCertificate::names).collect()
     }
 
+    /// The file of an authority, which signs nothing.
+    fn authority_of_clients(folder: &Path) -> PathBuf {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let authority = rcgen::CertificateParams::default().self_signed(&key).unwrap();
+        let file = folder.join("clients.pem");
+        std::fs::write(&file, authority.pem()).unwrap();
+        file
+    }
+
+    #[test]
+    fn a_file_written_after_it_was_read_has_changed_whenever_the_configuration_comes_into_force() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = authority_of_clients(folder.path());
+        let text = "[[listener]]\naddress = \"127.0.0.1:0\"\n\
+                    tls = \"acme\"\nclient_ca = \"clients.pem\"\n\
+                    [acme]\nnames = [\"one.example.org\"]\n";
+        let config = Config::from_text(text, "test", folder.path(), &Overrides::default()).unwrap();
+        let tls = SiteTls::load(&config, &SiteTls::default()).unwrap();
+        assert!(!tls.files().clone().have_changed(), "it is as it was read");
+        std::fs::write(&file, "replaced").unwrap();
+        let mut files = tls.files().clone();
+        assert!(files.have_changed(), "the server shows what was there before");
+        assert!(!files.have_changed(), "this look has seen it");
+    }
+
     #[test]
     fn issued_certificates_are_shown_also_when_a_file_of_the_listener_has_been_lost() {
         let folder = tempfile::tempdir().unwrap();
-        let key = rcgen::KeyPair::generate().unwrap();
-        let authority = rcgen::CertificateParams::default().self_signed(&key).unwrap();
-        let file = folder.path().join("clients.pem");
-        std::fs::write(&file, authority.pem()).unwrap();
+        let file = authority_of_clients(folder.path());
         let text = "[[listener]]\naddress = \"127.0.0.1:0\"\n\
                     tls = \"acme\"\nclient_ca = \"clients.pem\"\n\
                     [acme]\nnames = [\"one.example.org\", \"two.example.org\"]\n";

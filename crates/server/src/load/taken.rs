@@ -9,9 +9,9 @@ use config::{AccessLogTarget, Config, ListenerAddress, RouteAction};
 
 use super::place_of;
 use crate::access::paths_of;
+use crate::certificate_files::files_of;
 use crate::control_path::control_path;
 use crate::site_data::SiteData;
-use crate::site_tls::files_of;
 
 /// Why a directory cannot be used for uploads.
 #[derive(Debug, thiserror::Error)]

@@ -3,8 +3,6 @@
 //! Owns when the files are looked at, and what was told. Broken files never replace working ones.
 
 use ahash::HashMap;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use acme::Confirmation;
@@ -13,33 +11,22 @@ use runtime::diagnostic::{self, Level};
 use sys::clock::monotonic_ns;
 
 use super::post::Post;
+use crate::certificate_files::CertificateFiles;
 use crate::issued::Issued;
 use crate::limits::{CERTIFICATE_LOOK, CERTIFICATE_SOON};
 use crate::message::{ToControl, ToScheduler};
 use crate::site_data::SiteData;
-use crate::site_tls::{CertificateSource, ShownCertificate, SiteTls, files_of};
+use crate::site_tls::{CertificateSource, ShownCertificate, SiteTls};
 
 /// The certificates in force, and the files they came from.
 pub(super) struct Certificates {
     current: Arc<SiteTls>,
-    files: Vec<(PathBuf, Stamp)>,
+    files: CertificateFiles,
     /// The files have changed, and may go on changing: they are read when they have been the same twice.
     has_changed: bool,
     looked_ns: u64,
     /// The nearness that was told of the end of a certificate, by its fingerprint.
     told: HashMap<[u8; 32], Nearness>,
-}
-
-/// The facts that tell that a file was replaced or written, also with an old time or the same length.
-type Stamp = Option<Facts>;
-
-/// Facts of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Facts {
-    inode: u64,
-    length: u64,
-    /// When its content or its attributes last changed, in seconds and nanoseconds.
-    changed: (i64, i64),
 }
 
 /// How near the end of a certificate is.
@@ -58,7 +45,7 @@ impl Certificates {
     pub(super) fn of(data: &SiteData, post: &mut Post) -> Self {
         let mut certificates = Self {
             current: Arc::clone(&data.tls),
-            files: Vec::new(),
+            files: CertificateFiles::default(),
             has_changed: false,
             looked_ns: monotonic_ns(),
             told: HashMap::default(),
@@ -75,8 +62,7 @@ impl Certificates {
     /// A configuration has come into force.
     pub(super) fn adopt(&mut self, data: &SiteData, post: &mut Post) {
         self.current = Arc::clone(&data.tls);
-        let files = files_of(&data.config);
-        self.files = files.iter().map(|file| (file.to_path_buf(), stamp_of(file))).collect();
+        self.files = data.tls.files().clone();
         self.has_changed = false;
         post.tell_control(ToControl::Certificates(Arc::clone(&self.current)));
         self.tell_of_ends();
@@ -90,12 +76,7 @@ impl Certificates {
         }
         self.looked_ns = now_ns;
         self.tell_of_ends();
-        let mut changes = false;
-        for (file, known) in &mut self.files {
-            let stamp = stamp_of(file);
-            changes |= stamp != *known;
-            *known = stamp;
-        }
+        let changes = self.files.have_changed();
         if changes || !self.has_changed {
             self.has_changed |= changes;
             return;
@@ -183,10 +164,4 @@ fn nearness_of(shown: &ShownCertificate, now: i64) -> Nearness {
         left if left < soon => Nearness::Soon,
         _ => Nearness::Late,
     }
-}
-
-fn stamp_of(file: &Path) -> Stamp {
-    let found = std::fs::metadata(file).ok()?;
-    let changed = (found.ctime(), found.ctime_nsec());
-    Some(Facts { inode: found.ino(), length: found.len(), changed })
 }

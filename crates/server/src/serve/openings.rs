@@ -25,6 +25,7 @@ use super::requirements::{as_user, log_target};
 use super::stored_state;
 use crate::access::paths_of;
 use crate::cache_disk;
+use crate::certificate_files::files_of;
 use crate::control_path::control_directory;
 use crate::dump;
 use crate::limits::{STORE_LEADER_WAIT_MS, STORE_OPEN_PATIENCE};
@@ -32,7 +33,6 @@ use crate::load::ConfigSource;
 use crate::log_writer::LogTarget;
 use crate::sandbox::{self, Openings};
 use crate::site_data::SiteData;
-use crate::site_tls;
 
 /// Locks the directories of uploads and of caches.
 pub(super) fn hold(
@@ -325,7 +325,7 @@ pub(super) fn of(
     for path in data.config.outside_files() {
         openings.read.extend(directories_of(path));
     }
-    for file in site_tls::files_of(&data.config).into_iter().chain(paths_of(&data.config)) {
+    for file in files_of(&data.config).into_iter().chain(paths_of(&data.config)) {
         openings.read.extend(directories_of(file));
     }
     add_orders(data, &mut openings);
