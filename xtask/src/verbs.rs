@@ -125,7 +125,8 @@ pub(crate) const VERBS: &[Verb] = &[
             },
             Form {
                 usage: "bench cluster [--only publish,lag] [--rounds N] [--seconds S] [--report FILE]",
-                summary: "channels and the store on several nodes with NATS, next to one server alone",
+                summary: "channels and the store on several nodes with NATS, next to one server alone, and to \
+                          Centrifugo",
             },
             Form {
                 usage: "bench store [--only get-50,idle] [--rounds N] [--seconds S] [--quick] [--report \

@@ -5,8 +5,11 @@
 //! bytes.
 //!
 //! ```text
-//! floor-fan ADDRESS lines|websocket|nchan|events|streams|resp|nats MEMBERS MESSAGES_AT_ONCE SECONDS
+//! floor-fan ADDRESS lines|websocket|nchan|events|centrifugo|streams|resp|nats MEMBERS MESSAGES_AT_ONCE SECONDS
+//!           [ADDRESS_OF_SPEAKER]
 //! ```
+//!
+//! In a cluster the speaker may be at another node than the members.
 //!
 //! Prints one line of JSON: deliveries, and deliveries per second.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool prints its outcome")]
@@ -32,6 +35,7 @@ const EVENTS_MAX: usize = 1024;
 
 struct Order {
     address: SocketAddr,
+    speaker: SocketAddr,
     protocol: Protocol,
     members: usize,
     messages: usize,
@@ -42,8 +46,8 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let Some(order) = read_order(&words) else {
         eprintln!(
-            "usage: floor-fan ADDRESS lines|websocket|nchan|events|streams|resp|nats MEMBERS MESSAGES_AT_ONCE \
-             SECONDS"
+            "usage: floor-fan ADDRESS lines|websocket|nchan|events|centrifugo|streams|resp|nats MEMBERS \
+             MESSAGES_AT_ONCE SECONDS [ADDRESS_OF_SPEAKER]"
         );
         return ExitCode::from(2);
     };
@@ -61,12 +65,18 @@ fn main() -> ExitCode {
 }
 
 fn read_order(words: &[String]) -> Option<Order> {
-    let [address, protocol, members, messages, seconds] = words else { return None };
+    let [address, protocol, members, messages, seconds, speaker @ ..] = words else { return None };
+    let speaker = match speaker {
+        [] => address,
+        [speaker] => speaker,
+        _ => return None,
+    };
     let protocol = Protocol::of_name(protocol)?;
     let are_whole =
         |members: &usize| *members > 0 && members.is_multiple_of(protocol.members_together());
     Some(Order {
         address: address.parse().ok()?,
+        speaker: speaker.parse().ok()?,
         protocol,
         members: members.parse().ok().filter(are_whole)?,
         messages: messages.parse().ok().filter(|count| *count > 0)?,
@@ -87,7 +97,7 @@ fn run(order: &Order) -> Result<(u64, f64), Errno> {
     for _ in 0..hearing.div_ceil(together) {
         room.enter(order.address, &protocol.entry(), together)?;
     }
-    room.enter(order.address, &protocol.speaker_entry(), 1)?;
+    room.enter(order.speaker, &protocol.speaker_entry(), 1)?;
     // Connections are accepted in order: once the last one receives a message, all are connected.
     let message = protocol.message();
     room.say(&message, order.members)?;
@@ -176,7 +186,10 @@ mod tests {
             read_order(&words)
         };
         let order = read("127.0.0.1:1 resp 1000 16 2.5").expect("an order");
-        assert_eq!((order.members, order.messages), (1000, 16));
+        assert_eq!((order.members, order.messages, order.speaker), (1000, 16, order.address));
+        let order = read("127.0.0.1:1 events 10 1 2.5 127.0.0.1:2").expect("an order");
+        assert_eq!(order.speaker.port(), 2);
+        assert!(read("127.0.0.1:1 events 10 1 2.5 127.0.0.1:2 127.0.0.1:3").is_none());
         assert!(read("127.0.0.1:1 lines 0 16 2").is_none());
         assert!(read("127.0.0.1:1 lines 10 16").is_none());
         assert!(read("127.0.0.1:1 streams 150 16 2").is_none(), "one connection has 100 of them");

@@ -12,6 +12,10 @@ pub(crate) const MARK: u8 = b'~';
 /// Streams on a connection of HTTP/2: the usual bound of servers.
 const STREAMS: usize = 100;
 
+/// The event stream of Centrifugo with one channel: `{"subs":{"fan":{}}}` (its manual, "Unidirectional SSE").
+const CENTRIFUGO_STREAM: &str =
+    "/connection/uni_sse?cf_connect=%7B%22subs%22:%7B%22fan%22:%7B%7D%7D%7D";
+
 /// A protocol of a broadcast server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
@@ -23,6 +27,8 @@ pub(crate) enum Protocol {
     Nchan,
     /// Event streams of Velodrome, and POST to the same path.
     EventStream,
+    /// Event streams of Centrifugo, and its API over HTTP.
+    Centrifugo,
     /// The same over HTTP/2 with prior knowledge: [`STREAMS`] event streams on each connection.
     Streams,
     /// `SUBSCRIBE` and `PUBLISH` of Redis.
@@ -38,6 +44,7 @@ impl Protocol {
             "websocket" => Self::WebSocket,
             "nchan" => Self::Nchan,
             "events" => Self::EventStream,
+            "centrifugo" => Self::Centrifugo,
             "streams" => Self::Streams,
             "resp" => Self::Resp,
             "nats" => Self::Nats,
@@ -57,6 +64,7 @@ impl Protocol {
             ),
             Self::Nchan => (stream("/sub/fan"), b"\r\n\r\n"),
             Self::EventStream => (stream("/channels/fan"), b"\n\n"),
+            Self::Centrifugo => (stream(CENTRIFUGO_STREAM), b"\n\n"),
             Self::Streams => (streams("/channels/fan"), b"\n\n"),
             Self::Resp => (b"SUBSCRIBE fan\r\n".to_vec(), b":1\r\n"),
             Self::Nats => (b"CONNECT {\"verbose\":false}\r\nSUB fan 1\r\nPING\r\n".to_vec(), b"PONG\r\n"),
@@ -67,7 +75,9 @@ impl Protocol {
     pub(crate) fn speaker_entry(self) -> (Vec<u8>, &'static [u8]) {
         match self {
             Self::Lines | Self::WebSocket => self.entry(),
-            Self::Nchan | Self::EventStream | Self::Streams | Self::Resp => (Vec::new(), b""),
+            Self::Nchan | Self::EventStream | Self::Centrifugo | Self::Streams | Self::Resp => {
+                (Vec::new(), b"")
+            }
             Self::Nats => (b"CONNECT {\"verbose\":false}\r\nPING\r\n".to_vec(), b"PONG\r\n"),
         }
     }
@@ -86,11 +96,11 @@ impl Protocol {
     pub(crate) fn message(self) -> Vec<u8> {
         let mut message = vec![b'x'; MESSAGE_BYTES];
         message[0] = MARK;
-        let post = |path: &str| {
-            let head = format!(
-                "POST {path} HTTP/1.1\r\nHost: fan\r\nContent-Length: {MESSAGE_BYTES}\r\n\r\n"
-            );
-            [head.as_bytes(), &message].concat()
+        let post = |path: &str, body: &[u8]| {
+            let length = body.len();
+            let head =
+                format!("POST {path} HTTP/1.1\r\nHost: fan\r\nContent-Length: {length}\r\n\r\n");
+            [head.as_bytes(), body].concat()
         };
         match self {
             Self::Lines => {
@@ -101,8 +111,12 @@ impl Protocol {
             Self::WebSocket => {
                 [&[0x81, 0x80 | MESSAGE_BYTES as u8, 0, 0, 0, 0][..], &message].concat()
             }
-            Self::Nchan => post("/pub/fan"),
-            Self::EventStream | Self::Streams => post("/channels/fan"),
+            Self::Nchan => post("/pub/fan", &message),
+            Self::EventStream | Self::Streams => post("/channels/fan", &message),
+            Self::Centrifugo => {
+                let order = [&br#"{"channel":"fan","data":""#[..], &message, br#""}"#].concat();
+                post("/api/publish", &order)
+            }
             Self::Resp => {
                 let head = format!("*3\r\n$7\r\nPUBLISH\r\n$3\r\nfan\r\n${MESSAGE_BYTES}\r\n");
                 [head.as_bytes(), &message, b"\r\n"].concat()
@@ -152,7 +166,9 @@ mod tests {
 
     #[test]
     fn each_message_has_its_mark_once() {
-        for name in ["lines", "websocket", "nchan", "events", "streams", "resp", "nats"] {
+        let names =
+            ["lines", "websocket", "nchan", "events", "centrifugo", "streams", "resp", "nats"];
+        for name in names {
             let protocol = Protocol::of_name(name).expect("a name");
             let marks = protocol.message().iter().filter(|byte| **byte == MARK).count();
             let entry = protocol.entry().0.iter().filter(|byte| **byte == MARK).count();

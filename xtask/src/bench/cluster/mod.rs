@@ -1,9 +1,11 @@
-//! `cargo xtask bench cluster`: what channels and the store cost on several nodes, next to one server alone.
+//! `cargo xtask bench cluster`: what channels and the store cost on several nodes, next to one server alone, and next to
+//! Centrifugo on the same NATS.
 //!
 //! Method: the nodes on one core, NATS and the load on another; what a cluster and a server alone need is measured in
 //! turns within a round; medians over rounds. CPU time is that of the nodes, not of NATS. Owns the order of the work
 //! and the table. Never starts a server: `nodes` does.
 
+mod centrifugo;
 mod nodes;
 mod scenario;
 
@@ -67,7 +69,7 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
     write("cluster", place.as_deref(), &text, &report)
 }
 
-const HEADINGS: [&str; 6] = ["scenario", "figure", "alone", "cluster", "ratio", "goal"];
+const HEADINGS: [&str; 6] = ["scenario", "figure", "compared", "cluster", "ratio", "goal"];
 
 /// The figures of a scenario over all rounds; one that cannot run is told, and the others go on.
 fn measured(scenario: &Scenario, bench: &Bench<'_>, rounds: u64) -> Vec<Figure> {

@@ -26,6 +26,8 @@ pub(super) enum Shape {
     Alone,
     /// So many nodes.
     Cluster(usize),
+    /// The same with a channel that keeps no history.
+    Fleeting(usize),
 }
 
 /// Time for nodes to find each other, and for replicas to catch up.
@@ -40,6 +42,11 @@ pub(super) struct Node {
 }
 
 impl Node {
+    /// Where its pages and channels are.
+    pub(super) fn http(&self) -> SocketAddr {
+        self.http
+    }
+
     /// Where Redis clients find it.
     pub(super) fn resp(&self) -> SocketAddr {
         self.resp
@@ -73,14 +80,15 @@ impl Nodes {
         std::fs::create_dir_all(&folder)?;
         let (count, nats, servers) = match shape {
             Shape::Alone => (1, None, String::new()),
-            Shape::Cluster(count) => {
+            Shape::Cluster(count) | Shape::Fleeting(count) => {
                 let (guarded, address) = start_nats(site, &folder)?;
                 (count, Some(guarded), format!("nats://{address}"))
             }
         };
         let mut all = Nodes { nodes: Vec::new(), folder, _nats: nats };
         for number in 0..count {
-            let node = all.start_node(number, &servers, site, cores)?;
+            let configuration = configuration(number, shape, &servers);
+            let node = all.start_node(number, &configuration, site, cores)?;
             all.nodes.push(node);
         }
         if shape != Shape::Alone {
@@ -137,7 +145,7 @@ impl Nodes {
     fn start_node(
         &self,
         number: usize,
-        servers: &str,
+        configuration: &str,
         site: &Site,
         cores: &Cores,
     ) -> Result<Node, Failure> {
@@ -145,7 +153,7 @@ impl Nodes {
         let home = self.folder.join(&name);
         std::fs::create_dir_all(home.join("site"))?;
         std::fs::write(home.join("site/index.html"), "it stands\n")?;
-        std::fs::write(home.join("velodrome.toml"), configuration(number, &name, servers))?;
+        std::fs::write(home.join("velodrome.toml"), configuration)?;
         let http = server::free_address()?;
         let listen = http.to_string();
         let (core, program, home) =
@@ -193,19 +201,20 @@ fn resp_address(http: SocketAddr) -> String {
     format!("127.0.0.2:{}", http.port())
 }
 
-fn configuration(number: usize, name: &str, servers: &str) -> String {
-    let channel = "[[channel]]\npattern = \"fan\"\nhistory = 20000\nmessage_size = 1024\n";
+fn configuration(number: usize, shape: Shape, servers: &str) -> String {
+    let history = if matches!(shape, Shape::Fleeting(_)) { "" } else { "history = 20000\n" };
+    let channel = format!("[[channel]]\npattern = \"fan\"\n{history}message_size = 1024\n");
     if servers.is_empty() {
         return format!("root = \"site\"\n[store]\npath = \"data\"\n{channel}");
     }
     let role = if number == 0 { "leader" } else { "replica" };
     format!(
         "root = \"site\"\n[store]\npath = \"data\"\nrole = \"{role}\"\n\
-         [cluster]\nservers = [\"{servers}\"]\nname = \"{name}\"\n{channel}"
+         [cluster]\nservers = [\"{servers}\"]\nname = \"node-{number}\"\n{channel}"
     )
 }
 
-fn start_nats(site: &Site, folder: &Path) -> Result<(Guarded, SocketAddr), Failure> {
+pub(super) fn start_nats(site: &Site, folder: &Path) -> Result<(Guarded, SocketAddr), Failure> {
     let program = installed("nats-server", "nats-server")?;
     let address = server::free_address()?;
     let port = address.port().to_string();

@@ -2,12 +2,17 @@
 //!
 //! Owns the goals. Never keeps servers beyond a measurement.
 
+use std::net::SocketAddr;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::centrifugo::Centrifugo;
 use super::nodes::{Node, Nodes, Shape};
 use crate::bench::host::Cores;
+use crate::bench::light;
+use crate::bench::load::fan_words;
 use crate::bench::site::{Site, shown};
 use crate::failure::Failure;
 
@@ -17,7 +22,10 @@ const PUBLISH_RATE: u64 = 2_000;
 /// Subscribers of a node, where deliveries are.
 const SUBSCRIBERS: u64 = 200;
 
-/// Messages a second to them.
+/// Event streams of a node, next to Centrifugo's.
+const FAN: u32 = 200;
+
+/// Messages a second to subscribers.
 const DELIVERY_RATE: u64 = 400;
 
 /// Clients whose connections are cut.
@@ -36,30 +44,30 @@ pub(super) struct Bench<'b> {
 /// The values of a figure, one a round.
 pub(super) struct Figure {
     name: &'static str,
-    /// Of the cluster, or of the ratio to a server alone.
+    /// Of the cluster, or of the ratio to what it is compared with.
     goal: &'static str,
-    /// Empty if a server alone has no such figure.
-    alone: Vec<f64>,
+    /// Those of a server alone, or of what the name says. Empty if there is no such figure.
+    compared: Vec<f64>,
     cluster: Vec<f64>,
 }
 
 impl Figure {
-    fn new(name: &'static str, goal: &'static str, alone: Option<f64>, cluster: f64) -> Figure {
-        Figure { name, goal, alone: alone.into_iter().collect(), cluster: vec![cluster] }
+    fn new(name: &'static str, goal: &'static str, compared: Option<f64>, cluster: f64) -> Figure {
+        Figure { name, goal, compared: compared.into_iter().collect(), cluster: vec![cluster] }
     }
 
     pub(super) fn append(&mut self, other: Figure) {
-        self.alone.extend(other.alone);
+        self.compared.extend(other.compared);
         self.cluster.extend(other.cluster);
     }
 
     /// The medians, as cells of the table.
     pub(super) fn row(&self, scenario: &Scenario) -> Vec<String> {
-        let (alone, cluster) = (median(&self.alone), median(&self.cluster));
+        let (compared, cluster) = (median(&self.compared), median(&self.cluster));
         let shown =
             |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
-        let ratio = cluster.zip(alone).map(|(cluster, alone)| cluster / alone);
-        let texts = [shown(alone), shown(cluster), shown(ratio)];
+        let ratio = cluster.zip(compared).map(|(cluster, compared)| cluster / compared);
+        let texts = [shown(compared), shown(cluster), shown(ratio)];
         let names = [scenario.name.to_owned(), self.name.to_owned()];
         names.into_iter().chain(texts).chain([self.goal.to_owned()]).collect()
     }
@@ -68,7 +76,7 @@ impl Figure {
     pub(super) fn to_json(&self, scenario: &Scenario) -> Value {
         json!({
             "scenario": scenario.name, "figure": self.name, "goal": self.goal,
-            "alone": self.alone, "cluster": self.cluster,
+            "compared": self.compared, "cluster": self.cluster,
         })
     }
 }
@@ -96,9 +104,10 @@ impl Scenario {
     }
 }
 
-pub(super) const SCENARIOS: [Scenario; 6] = [
+pub(super) const SCENARIOS: [Scenario; 7] = [
     Scenario { name: "publish", measure: publish },
     Scenario { name: "delivery", measure: delivery },
+    Scenario { name: "centrifugo", measure: centrifugo },
     Scenario { name: "latency", measure: latency },
     Scenario { name: "storm", measure: storm },
     Scenario { name: "lag", measure: lag },
@@ -145,6 +154,24 @@ fn delivery(bench: &Bench<'_>) -> Result<Vec<Figure>, Failure> {
         Some(alone),
         elsewhere,
     )])
+}
+
+/// Messages of the first node to event streams at the second, which keeps none of them, next to Centrifugo: a message
+/// goes out when all have the one before.
+fn centrifugo(bench: &Bench<'_>) -> Result<Vec<Figure>, Failure> {
+    let nodes = bench.start(Shape::Fleeting(2))?;
+    let [first, second] = nodes.all() else { return Ok(Vec::new()) };
+    let before = second.spent().nanoseconds;
+    let deliveries = bench.fan("events", first.http(), second.http())?;
+    let ours = (second.spent().nanoseconds - before) as f64 / 1e3 / deliveries;
+    drop(nodes);
+    let nodes = Centrifugo::start(bench.site, bench.cores)?;
+    let [first, second] = nodes.addresses();
+    let before = nodes.spent().nanoseconds;
+    let deliveries = bench.fan("centrifugo", first, second)?;
+    let theirs = (nodes.spent().nanoseconds - before) as f64 / 1e3 / deliveries;
+    let name = "us of a node, delivery of another's message, next to Centrifugo";
+    Ok(vec![Figure::new(name, "ratio < 1", Some(theirs), ours)])
 }
 
 /// Three nodes, each with ten subscribers.
@@ -223,6 +250,22 @@ impl<'b> Bench<'b> {
 
     fn start(&self, shape: Shape) -> Result<Nodes, Failure> {
         Nodes::start(shape, self.site, self.cores)
+    }
+
+    /// Event streams at one server hear what comes to another; returns the number of deliveries.
+    fn fan(
+        &self,
+        protocol: &str,
+        speaker: SocketAddr,
+        members: SocketAddr,
+    ) -> Result<f64, Failure> {
+        let words =
+            fan_words((FAN, 1), members, protocol, Duration::from_secs(self.seconds), self.site)?;
+        let (program, rest) = words.split_first().expect("the words begin with the program");
+        let said = Command::new(program).args(rest).arg(speaker.to_string()).output()?;
+        let counted = light::read_fan(&String::from_utf8_lossy(&said.stdout));
+        let complaint = || Failure::Work(String::from_utf8_lossy(&said.stderr).trim().to_owned());
+        Ok(counted.ok_or_else(complaint)?.requests as f64)
     }
 
     /// The report of a load of so many seconds, and the microseconds of CPU that the node spent meanwhile.
