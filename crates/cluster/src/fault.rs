@@ -30,6 +30,12 @@ pub enum LinkFault {
     /// It has said nothing for too long.
     #[error("the server has been silent for 6 s")]
     Silent,
+    /// It was there, and messages of other nodes have not arrived.
+    #[error(
+        "messages of other nodes did not arrive, though the server was there: it was cut off from other servers of \
+         NATS; this node connects again, and reads what it has missed"
+    )]
+    CutOff,
     /// It is about to stop, and has asked its clients to go.
     #[error("the server is about to stop")]
     ServerStops,

@@ -2,11 +2,12 @@
 //!
 //! Owns the leases. A node has one, renewed by the link of its first scheduler, and by another if that is not heard;
 //! each of its links tells when it has connected again, because what it would have told of its members before was not
-//! heard. Time is an argument.
+//! heard. Signs are numbered: one that is missing shows that servers of NATS were cut off from each other. Time is an
+//! argument.
 
 use std::collections::BTreeMap;
 
-use channels::{ClusterNews, ClusterNode};
+use channels::ClusterNode;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{HEARTBEAT_MS, LEASE_MS, NODES, QUIET_MS};
@@ -32,6 +33,9 @@ struct SignForm {
     link: u16,
     /// The number of the link's connection.
     connection: u64,
+    /// The number of the sign on that connection, from 0. Older versions do not tell it.
+    #[serde(default)]
+    number: Option<u64>,
     /// Why it is sent.
     #[serde(default)]
     why: Occasion,
@@ -62,18 +66,50 @@ pub struct NodeView {
     pub schedulers: u16,
 }
 
+/// What a sign of life has brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// Nothing new.
+    Alive,
+    /// A node has come, or one of its links has connected again.
+    Came(ClusterNode),
+    /// A node has ended.
+    Ended(ClusterNode),
+    /// Signs before it did not arrive, and with them other messages may not have.
+    Gap,
+}
+
+/// The last sign of a link of another node.
+#[derive(Clone, Copy, Debug)]
+struct LastSign {
+    connection: u64,
+    /// `None`: what follows need not be the next one.
+    number: Option<u64>,
+}
+
+impl LastSign {
+    /// Whether signs between this one and that one did not arrive. A connection begins with number 0.
+    fn misses_before(self, connection: u64, number: u64) -> bool {
+        let is_same = self.connection == connection;
+        self.number.is_some_and(|last| number > if is_same { last + 1 } else { 0 })
+    }
+}
+
+/// The last signs of the links of a node, by their numbers.
+type LastSigns = BTreeMap<u16, LastSign>;
+
 #[derive(Debug)]
 struct Other {
     view: NodeView,
     heard_ms: u64,
-    connections: BTreeMap<u16, u64>,
+    links: LastSigns,
 }
 
 impl Other {
     /// One that has not said who it is.
     fn new(node: ClusterNode, heard_ms: u64) -> Self {
         let view = NodeView { node, name: String::new(), version: String::new(), schedulers: 0 };
-        Self { view, heard_ms, connections: BTreeMap::new() }
+        Self { view, heard_ms, links: LastSigns::new() }
     }
 }
 
@@ -81,6 +117,10 @@ impl Other {
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
     others: BTreeMap<u64, Other>,
+    /// The last signs of those that were given up: one of them may have been cut off, and may come back.
+    given_up: BTreeMap<u64, LastSigns>,
+    /// The number of this link's next sign on its connection.
+    number: u64,
     next_sign_ms: u64,
     greeted_ms: u64,
     /// When it was looked last for nodes that have ended.
@@ -94,14 +134,18 @@ impl Nodes {
 
     pub(crate) fn views(&self) -> impl Iterator<Item = &NodeView> {
         // One that has not said who it is has no connection yet that is known.
-        self.others.values().filter(|of| !of.connections.is_empty()).map(|other| &other.view)
+        self.others.values().filter(|of| !of.links.is_empty()).map(|other| &other.view)
     }
 
-    /// The link is connected again: nodes that cannot have been heard have time to be.
+    /// The link is connected again: nodes that cannot have been heard have time to be, and signs that were missed until
+    /// now have no meaning.
     pub(crate) fn come_back(&mut self, seat: LinkSeat, now_ms: u64) {
         for other in self.others.values_mut() {
             other.heard_ms = now_ms;
+            other.links.values_mut().for_each(|last| last.number = None);
         }
+        self.given_up.clear();
+        self.number = 0;
         self.give_way(seat, now_ms);
     }
 
@@ -112,27 +156,51 @@ impl Nodes {
     }
 
     /// The greeting of a link that has connected.
-    pub(crate) fn greeting(plan: &ClusterPlan, seat: LinkSeat, connection: u64) -> Vec<u8> {
-        sign(plan, seat, connection, Occasion::Came)
+    pub(crate) fn greeting(&self, plan: &ClusterPlan, of: (LinkSeat, u64)) -> Vec<u8> {
+        self.sign(plan, of, Occasion::Came)
     }
 
     /// The farewell of a node at its end.
-    pub(crate) fn farewell(plan: &ClusterPlan, seat: LinkSeat, connection: u64) -> Vec<u8> {
-        sign(plan, seat, connection, Occasion::Ends)
+    pub(crate) fn farewell(&self, plan: &ClusterPlan, of: (LinkSeat, u64)) -> Vec<u8> {
+        self.sign(plan, of, Occasion::Ends)
+    }
+
+    /// A sign was sent.
+    pub(crate) fn count_sign(&mut self) {
+        self.number += 1;
     }
 
     /// The sign of life, if it is time for one.
     pub(crate) fn sign_of_life(
         &mut self,
         plan: &ClusterPlan,
-        (seat, connection): (LinkSeat, u64),
+        of: (LinkSeat, u64),
         now_ms: u64,
     ) -> Option<Vec<u8>> {
         if now_ms < self.next_sign_ms {
             return None;
         }
         self.next_sign_ms = now_ms + HEARTBEAT_MS;
-        Some(sign(plan, seat, connection, Occasion::Time))
+        Some(self.sign(plan, of, Occasion::Time))
+    }
+
+    fn sign(
+        &self,
+        plan: &ClusterPlan,
+        (seat, connection): (LinkSeat, u64),
+        why: Occasion,
+    ) -> Vec<u8> {
+        let form = SignForm {
+            node: plan.node.0,
+            name: plan.name.clone(),
+            version: plan.version.clone(),
+            schedulers: seat.schedulers,
+            link: seat.number,
+            connection,
+            number: Some(self.number),
+            why,
+        };
+        serde_json::to_vec(&form).expect("texts and numbers are always JSON")
     }
 
     /// A member of a node was heard of. If it is not known yet, and no sign of life follows, its members leave.
@@ -148,8 +216,8 @@ impl Nodes {
         payload: &[u8],
         (own, seat): (ClusterNode, LinkSeat),
         now_ms: u64,
-    ) -> Option<ClusterNews> {
-        let form: SignForm = serde_json::from_slice(payload).ok()?;
+    ) -> Heard {
+        let Ok(form) = serde_json::from_slice::<SignForm>(payload) else { return Heard::Alive };
         let node = ClusterNode(form.node);
         if node == own {
             if form.why == Occasion::Ends {
@@ -158,10 +226,12 @@ impl Nodes {
             } else if seat.number > 0 {
                 self.give_way(seat, now_ms);
             }
-            return None;
+            return Heard::Alive;
         }
         if form.why == Occasion::Ends {
-            return self.others.remove(&form.node).map(|_| ClusterNews::NodeGone { node });
+            self.given_up.remove(&form.node);
+            let known = self.others.remove(&form.node);
+            return known.map_or(Heard::Alive, |_| Heard::Ended(node));
         }
         // The first link answers; the others have been told of by their own greetings.
         let is_first = seat.number == 0;
@@ -171,14 +241,25 @@ impl Nodes {
             self.next_sign_ms = now_ms;
         }
         if self.others.len() >= NODES && !self.others.contains_key(&form.node) {
-            return None;
+            return Heard::Alive;
         }
         let (name, version, schedulers) = (form.name, form.version, form.schedulers);
         let other = self.others.entry(form.node).or_insert_with(|| Other::new(node, now_ms));
         other.view = NodeView { node, name, version, schedulers };
         other.heard_ms = now_ms;
-        let known = other.connections.insert(form.link, form.connection);
-        (known != Some(form.connection)).then_some(ClusterNews::NodeCame { node })
+        let given_up = self.given_up.remove(&form.node);
+        let was_given_up = given_up.is_some();
+        other.links.extend(given_up.into_iter().flatten());
+        let last = LastSign { connection: form.connection, number: form.number };
+        let known = other.links.insert(form.link, last);
+        let misses = |known: LastSign| {
+            form.number.is_some_and(|number| known.misses_before(form.connection, number))
+        };
+        match known {
+            Some(known) if misses(known) => Heard::Gap,
+            Some(known) if known.connection == form.connection && !was_given_up => Heard::Alive,
+            _ => Heard::Came(node),
+        }
     }
 
     /// The nodes that have not been heard for too long, although the server has been heard at `heard_ms`: the silence
@@ -186,14 +267,18 @@ impl Nodes {
     pub(crate) fn take_ended(&mut self, now_ms: u64, heard_ms: u64) -> Vec<ClusterNode> {
         let mut ended = Vec::new();
         self.looked_ms = now_ms;
-        self.others.retain(|_, other| {
+        self.others.retain(|node, other| {
             let end_ms = other.heard_ms + LEASE_MS;
             let is_alive = now_ms < end_ms || heard_ms + NEWS_MS < end_ms;
             if !is_alive {
                 ended.push(other.view.node);
+                self.given_up.insert(*node, std::mem::take(&mut other.links));
             }
             is_alive
         });
+        while self.given_up.len() > NODES {
+            self.given_up.pop_first();
+        }
         ended
     }
 
@@ -202,19 +287,6 @@ impl Nodes {
         // One that is over and was not told is looked at again when the server is heard.
         ends.filter(|end_ms| *end_ms > self.looked_ms).chain([self.next_sign_ms]).min()
     }
-}
-
-fn sign(plan: &ClusterPlan, seat: LinkSeat, connection: u64, why: Occasion) -> Vec<u8> {
-    let form = SignForm {
-        node: plan.node.0,
-        name: plan.name.clone(),
-        version: plan.version.clone(),
-        schedulers: seat.schedulers,
-        link: seat.number,
-        connection,
-        why,
-    };
-    serde_json::to_vec(&form).expect("texts and numbers are always JSON")
 }
 
 #[cfg(test)]
@@ -254,11 +326,13 @@ mod tests {
             let sign = first.sign_of_life(&own, (seat(0), 1), now_ms).filter(|_| is_up);
             if let Some(sign) = sign {
                 by_first += 1;
-                assert!(second.hear(&sign, (own.node, seat(1)), now_ms).is_none());
+                first.count_sign();
+                assert_eq!(second.hear(&sign, (own.node, seat(1)), now_ms), Heard::Alive);
                 hear(&mut other, &sign, now_ms);
             }
             if let Some(sign) = second.sign_of_life(&own, (seat(1), 1), now_ms) {
                 by_second += 1;
+                second.count_sign();
                 assert!(now_ms > 10_000, "not while the first is heard");
                 hear(&mut other, &sign, now_ms);
             }
@@ -281,5 +355,48 @@ mod tests {
         assert_eq!(nodes.next_due_ms(), Some(u64::MAX), "until the server is heard");
         // It was heard, as it is at least every two seconds, and the node was not.
         assert_eq!(nodes.take_ended(7_100, 5_000), [ClusterNode(9)]);
+    }
+
+    /// The signs of a node with one link, by their connection and number.
+    fn hear(nodes: &mut Nodes, (connection, number): (u64, u64), now_ms: u64) -> Heard {
+        let of_sender = Nodes { number, ..Nodes::default() };
+        let sign = of_sender.sign(&plan(1), (seat(0), connection), Occasion::Time);
+        nodes.hear(&sign, (ClusterNode(2), seat(0)), now_ms)
+    }
+
+    #[test]
+    fn a_missing_sign_of_a_connection_is_a_gap() {
+        let came = Heard::Came(ClusterNode(1));
+        for (signs, last) in [
+            (&[(1, 7), (1, 8)][..], Heard::Alive),
+            (&[(1, 7), (1, 9)], Heard::Gap),
+            // It comes twice, or late.
+            (&[(1, 7), (1, 7)], Heard::Alive),
+            (&[(1, 7), (2, 0)], came),
+            (&[(1, 7), (2, 1)], Heard::Gap),
+        ] {
+            let mut nodes = Nodes::default();
+            let heard = signs.iter().map(|sign| hear(&mut nodes, *sign, 0));
+            assert_eq!(heard.collect::<Vec<_>>(), [came, last], "{signs:?}");
+        }
+    }
+
+    #[test]
+    fn a_node_that_was_given_up_and_comes_back_stood_still_or_was_cut_off() {
+        for (number, expected) in [(1, Heard::Came(ClusterNode(1))), (4, Heard::Gap)] {
+            let mut nodes = Nodes::default();
+            hear(&mut nodes, (1, 0), 0);
+            assert_eq!(nodes.take_ended(LEASE_MS, LEASE_MS), [ClusterNode(1)]);
+            assert_eq!(hear(&mut nodes, (1, number), LEASE_MS), expected);
+        }
+    }
+
+    #[test]
+    fn signs_that_were_missed_before_the_link_connected_again_are_no_gap() {
+        let mut nodes = Nodes::default();
+        hear(&mut nodes, (1, 0), 0);
+        nodes.come_back(seat(0), 5_000);
+        assert_eq!(hear(&mut nodes, (1, 3), 5_100), Heard::Alive);
+        assert_eq!(hear(&mut nodes, (1, 5), 7_100), Heard::Gap);
     }
 }

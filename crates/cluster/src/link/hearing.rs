@@ -15,7 +15,7 @@ use crate::following::Interest;
 use crate::handshake::{NatsInfo, introduce};
 use crate::held::Numbered;
 use crate::limits::MESSAGE_BYTES;
-use crate::nodes::Nodes;
+use crate::nodes::Heard;
 use crate::plan::LinkEncryption;
 use crate::questions;
 use crate::reads::ReadResult;
@@ -63,10 +63,7 @@ impl NatsLink {
             }
             NatsServerSaid::Ok => Ok(()),
             NatsServerSaid::Error(text) => self.on_error(text),
-            NatsServerSaid::Message(message) => {
-                self.on_message(&message, now_ms);
-                Ok(())
-            }
+            NatsServerSaid::Message(message) => self.on_message(&message, now_ms),
         }
     }
 
@@ -123,8 +120,8 @@ impl NatsLink {
         self.stats.connections += 1;
         self.servers.succeed();
         self.nodes.come_back(self.seat, now_ms);
-        let greeting = Nodes::greeting(&self.plan, self.seat, self.connection);
-        let _heard = self.speech.publish(&self.subjects.nodes(), &greeting);
+        let greeting = self.nodes.greeting(&self.plan, (self.seat, self.connection));
+        self.say_sign(&greeting);
         self.news.push(ClusterNews::Back);
         if self.following.has_mail() {
             self.mail.come_back();
@@ -143,14 +140,21 @@ impl NatsLink {
         Err(LinkFault::of_error(text))
     }
 
-    fn on_message(&mut self, message: &NatsMessage<'_>, now_ms: u64) {
-        let Some(interest) = self.following.interest(message.subscription).cloned() else { return };
+    fn on_message(&mut self, message: &NatsMessage<'_>, now_ms: u64) -> Result<(), LinkFault> {
+        let Some(interest) = self.following.interest(message.subscription).cloned() else {
+            return Ok(());
+        };
         match interest {
             Interest::Inbox => self.on_answer(message, now_ms),
             Interest::Nodes => {
                 let own = (self.plan.node, self.seat);
-                let news = self.nodes.hear(message.payload, own, now_ms);
-                self.news.extend(news);
+                match self.nodes.hear(message.payload, own, now_ms) {
+                    Heard::Alive => {}
+                    Heard::Came(node) => self.news.push(ClusterNews::NodeCame { node }),
+                    Heard::Ended(node) => self.news.push(ClusterNews::NodeGone { node }),
+                    // What else did not arrive is read as after any loss of a connection.
+                    Heard::Gap => return Err(LinkFault::CutOff),
+                }
             }
             Interest::Questions => {
                 let reply = message.reply.unwrap_or_default();
@@ -171,6 +175,7 @@ impl NatsLink {
             }
             Interest::AllAdded => self.on_any(Keeping::History, message, now_ms),
         }
+        Ok(())
     }
 
     /// A message of any channel, which may be followed by itself as well.

@@ -25,7 +25,7 @@ use crate::plan::{ClusterPlan, LinkSeat, NatsServer};
 use crate::questions::Questions;
 use crate::reads::{ReadResult, Reads};
 use crate::servers::Servers;
-use crate::speech::Speech;
+use crate::speech::{Said, Speech};
 use crate::stats::LinkStats;
 use crate::streams::{Duty, Streams};
 use crate::subjects::Subjects;
@@ -244,7 +244,7 @@ impl NatsLink {
     /// Its server is to be told that the node ends.
     pub fn leave(&mut self) {
         if self.is_up() && self.seat.number == 0 && self.presence == Presence::Staying {
-            let farewell = Nodes::farewell(&self.plan, self.seat, self.connection);
+            let farewell = self.nodes.farewell(&self.plan, (self.seat, self.connection));
             let _sent = self.speech.publish(&self.subjects.nodes(), &farewell);
         }
         self.want_leases(&[], self.heard_ms);
@@ -288,7 +288,7 @@ impl NatsLink {
         if self.presence == Presence::Staying
             && let Some(sign) = self.nodes.sign_of_life(&self.plan, of, now_ms)
         {
-            let _heard = self.speech.publish(&self.subjects.nodes(), &sign);
+            self.say_sign(&sign);
         }
         for node in self.nodes.take_ended(now_ms, self.heard_ms) {
             self.news.push(ClusterNews::NodeGone { node });
@@ -301,6 +301,13 @@ impl NatsLink {
         self.report_reads(late);
         self.go_on(now_ms);
         Ok(())
+    }
+
+    /// Tells the other nodes. One that finds no room was not sent, so nobody misses it.
+    fn say_sign(&mut self, sign: &[u8]) {
+        if self.speech.publish(&self.subjects.nodes(), sign) == Said::Yes {
+            self.nodes.count_sign();
+        }
     }
 
     /// Sends what may be sent now.
