@@ -32,8 +32,8 @@ pub enum LinkFault {
     Silent,
     /// It was there, and messages of other nodes have not arrived.
     #[error(
-        "messages of other nodes did not arrive, though the server was there: it was cut off from other servers of \
-         NATS; this node connects again, and reads what it has missed"
+        "messages of other nodes did not arrive, because the server was cut off from others of NATS; this node \
+         connects again, and reads what it has missed"
     )]
     CutOff,
     /// It is about to stop, and has asked its clients to go.

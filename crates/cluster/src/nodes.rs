@@ -75,8 +75,8 @@ pub(crate) enum Heard {
     Came(ClusterNode),
     /// A node has ended.
     Ended(ClusterNode),
-    /// Signs before it did not arrive, and with them other messages may not have.
-    Gap,
+    /// Signs of this node before it did not arrive, and with them other messages may not have.
+    Gap(ClusterNode),
 }
 
 /// The last sign of a link of another node.
@@ -88,10 +88,9 @@ struct LastSign {
 }
 
 impl LastSign {
-    /// Whether signs between this one and that one did not arrive. A connection begins with number 0.
-    fn misses_before(self, connection: u64, number: u64) -> bool {
-        let is_same = self.connection == connection;
-        self.number.is_some_and(|last| number > if is_same { last + 1 } else { 0 })
+    /// The number of the next sign, on this connection; `None`: it may be any.
+    fn expects(self, connection: u64) -> Option<u64> {
+        self.number.map(|last| if self.connection == connection { last + 1 } else { 0 })
     }
 }
 
@@ -121,6 +120,8 @@ pub(crate) struct Nodes {
     given_up: BTreeMap<u64, LastSigns>,
     /// The number of this link's next sign on its connection.
     number: u64,
+    /// Since when it is connected.
+    up_ms: u64,
     next_sign_ms: u64,
     greeted_ms: u64,
     /// When it was looked last for nodes that have ended.
@@ -145,7 +146,7 @@ impl Nodes {
             other.links.values_mut().for_each(|last| last.number = None);
         }
         self.given_up.clear();
-        self.number = 0;
+        (self.number, self.up_ms) = (0, now_ms);
         self.give_way(seat, now_ms);
     }
 
@@ -243,6 +244,9 @@ impl Nodes {
         if self.others.len() >= NODES && !self.others.contains_key(&form.node) {
             return Heard::Alive;
         }
+        // A node that is alive is heard in this time.
+        let should_be_known =
+            !self.others.contains_key(&form.node) && self.up_ms + LEASE_MS <= now_ms;
         let (name, version, schedulers) = (form.name, form.version, form.schedulers);
         let other = self.others.entry(form.node).or_insert_with(|| Other::new(node, now_ms));
         other.view = NodeView { node, name, version, schedulers };
@@ -252,11 +256,12 @@ impl Nodes {
         other.links.extend(given_up.into_iter().flatten());
         let last = LastSign { connection: form.connection, number: form.number };
         let known = other.links.insert(form.link, last);
-        let misses = |known: LastSign| {
-            form.number.is_some_and(|number| known.misses_before(form.connection, number))
-        };
+        let misses_others = form.number.is_some_and(|number| {
+            let in_order = known.and_then(|known| known.expects(form.connection));
+            in_order.map_or(should_be_known && number > 0, |expected| number > expected)
+        });
         match known {
-            Some(known) if misses(known) => Heard::Gap,
+            _ if misses_others => Heard::Gap(node),
             Some(known) if known.connection == form.connection && !was_given_up => Heard::Alive,
             _ => Heard::Came(node),
         }
@@ -369,11 +374,11 @@ mod tests {
         let came = Heard::Came(ClusterNode(1));
         for (signs, last) in [
             (&[(1, 7), (1, 8)][..], Heard::Alive),
-            (&[(1, 7), (1, 9)], Heard::Gap),
+            (&[(1, 7), (1, 9)], Heard::Gap(ClusterNode(1))),
             // It comes twice, or late.
             (&[(1, 7), (1, 7)], Heard::Alive),
             (&[(1, 7), (2, 0)], came),
-            (&[(1, 7), (2, 1)], Heard::Gap),
+            (&[(1, 7), (2, 1)], Heard::Gap(ClusterNode(1))),
         ] {
             let mut nodes = Nodes::default();
             let heard = signs.iter().map(|sign| hear(&mut nodes, *sign, 0));
@@ -383,7 +388,9 @@ mod tests {
 
     #[test]
     fn a_node_that_was_given_up_and_comes_back_stood_still_or_was_cut_off() {
-        for (number, expected) in [(1, Heard::Came(ClusterNode(1))), (4, Heard::Gap)] {
+        for (number, expected) in
+            [(1, Heard::Came(ClusterNode(1))), (4, Heard::Gap(ClusterNode(1)))]
+        {
             let mut nodes = Nodes::default();
             hear(&mut nodes, (1, 0), 0);
             assert_eq!(nodes.take_ended(LEASE_MS, LEASE_MS), [ClusterNode(1)]);
@@ -392,11 +399,33 @@ mod tests {
     }
 
     #[test]
+    fn a_node_that_was_never_heard_and_has_said_something_was_cut_off() {
+        for (number, now_ms, expected) in [
+            (0, LEASE_MS, Heard::Came(ClusterNode(1))),
+            (3, LEASE_MS - 1, Heard::Came(ClusterNode(1))),
+            (3, LEASE_MS, Heard::Gap(ClusterNode(1))),
+        ] {
+            let mut nodes = Nodes::default();
+            nodes.come_back(seat(0), 0);
+            assert_eq!(hear(&mut nodes, (1, number), now_ms), expected, "{number} at {now_ms}");
+        }
+        let mut nodes = Nodes::default();
+        hear(&mut nodes, (1, 0), 0);
+        nodes.come_back(seat(0), 0);
+        nodes.take_ended(LEASE_MS, LEASE_MS);
+        assert_eq!(
+            hear(&mut nodes, (1, 3), LEASE_MS),
+            Heard::Gap(ClusterNode(1)),
+            "the link connected meanwhile"
+        );
+    }
+
+    #[test]
     fn signs_that_were_missed_before_the_link_connected_again_are_no_gap() {
         let mut nodes = Nodes::default();
         hear(&mut nodes, (1, 0), 0);
         nodes.come_back(seat(0), 5_000);
         assert_eq!(hear(&mut nodes, (1, 3), 5_100), Heard::Alive);
-        assert_eq!(hear(&mut nodes, (1, 5), 7_100), Heard::Gap);
+        assert_eq!(hear(&mut nodes, (1, 5), 7_100), Heard::Gap(ClusterNode(1)));
     }
 }

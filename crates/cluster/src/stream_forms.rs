@@ -24,6 +24,7 @@ const EPOCH_AT: &str = "velodrome-epoch-at";
 pub(crate) struct StreamAnswer {
     pub(crate) error: Option<ApiError>,
     pub(crate) config: Value,
+    cluster: ClusterForm,
     created: String,
     state: StateForm,
     ts: String,
@@ -85,6 +86,12 @@ struct StateForm {
     last_seq: u64,
 }
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ClusterForm {
+    leader: String,
+}
+
 /// The state of a stream at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StreamSample {
@@ -139,6 +146,11 @@ impl ApiError {
 }
 
 impl StreamAnswer {
+    /// The name of the server that has answered: it leads the stream, or has not heard yet that another one does.
+    pub(crate) fn leader(&self) -> &str {
+        &self.cluster.leader
+    }
+
     /// The state, if the answer has one.
     pub(crate) fn sample(&self, name: &str) -> Option<StreamSample> {
         if self.created.is_empty() {

@@ -14,7 +14,7 @@ use crate::fault::LinkFault;
 use crate::following::Interest;
 use crate::handshake::{NatsInfo, introduce};
 use crate::held::Numbered;
-use crate::limits::MESSAGE_BYTES;
+use crate::limits::{AGREEMENT_MS, MESSAGE_BYTES, REJOIN_MS};
 use crate::nodes::Heard;
 use crate::plan::LinkEncryption;
 use crate::questions;
@@ -63,7 +63,10 @@ impl NatsLink {
             }
             NatsServerSaid::Ok => Ok(()),
             NatsServerSaid::Error(text) => self.on_error(text),
-            NatsServerSaid::Message(message) => self.on_message(&message, now_ms),
+            NatsServerSaid::Message(message) => {
+                self.on_message(&message, now_ms);
+                Ok(())
+            }
         }
     }
 
@@ -140,10 +143,8 @@ impl NatsLink {
         Err(LinkFault::of_error(text))
     }
 
-    fn on_message(&mut self, message: &NatsMessage<'_>, now_ms: u64) -> Result<(), LinkFault> {
-        let Some(interest) = self.following.interest(message.subscription).cloned() else {
-            return Ok(());
-        };
+    fn on_message(&mut self, message: &NatsMessage<'_>, now_ms: u64) {
+        let Some(interest) = self.following.interest(message.subscription).cloned() else { return };
         match interest {
             Interest::Inbox => self.on_answer(message, now_ms),
             Interest::Nodes => {
@@ -152,8 +153,10 @@ impl NatsLink {
                     Heard::Alive => {}
                     Heard::Came(node) => self.news.push(ClusterNews::NodeCame { node }),
                     Heard::Ended(node) => self.news.push(ClusterNews::NodeGone { node }),
-                    // What else did not arrive is read as after any loss of a connection.
-                    Heard::Gap => return Err(LinkFault::CutOff),
+                    Heard::Gap(node) => {
+                        self.news.push(ClusterNews::NodeCame { node });
+                        self.rejoin_later(now_ms);
+                    }
                 }
             }
             Interest::Questions => {
@@ -175,7 +178,14 @@ impl NatsLink {
             }
             Interest::AllAdded => self.on_any(Keeping::History, message, now_ms),
         }
-        Ok(())
+    }
+
+    /// Messages of other nodes did not arrive: this link is to connect again, because what was missed is read as after
+    /// any loss of a connection. Not at once: the servers of NATS have to agree on the leaders of streams before.
+    fn rejoin_later(&mut self, now_ms: u64) {
+        if self.rejoin_ms.is_none() {
+            self.rejoin_ms = Some(now_ms + self.random.u64(AGREEMENT_MS..AGREEMENT_MS + REJOIN_MS));
+        }
     }
 
     /// A message of any channel, which may be followed by itself as well.

@@ -95,6 +95,8 @@ pub struct NatsLink {
     connection: u64,
     heard_ms: u64,
     asked_ms: u64,
+    /// It connects again at this time, because messages of other nodes did not arrive.
+    rejoin_ms: Option<u64>,
     random: fastrand::Rng,
     news: Vec<ClusterNews>,
     events: Vec<LinkEvent>,
@@ -127,6 +129,7 @@ impl NatsLink {
             connection: 0,
             heard_ms: now_ms,
             asked_ms: now_ms,
+            rejoin_ms: None,
             random: fastrand::Rng::with_seed(seed ^ u64::from(seat.number)),
             news: Vec::new(),
             events: Vec::new(),
@@ -216,6 +219,7 @@ impl NatsLink {
         if was_up || first {
             self.events.push(LinkEvent::Lost { server: server.clone(), why: why.clone() });
         }
+        self.rejoin_ms = None;
         self.stats.failures += u64::from(!was_up);
         self.problem = Some(format!("{server}: {why}"));
         let pause_ms = self.servers.fail(&mut self.random);
@@ -280,6 +284,9 @@ impl NatsLink {
         if self.heard_ms + SILENCE_MS <= now_ms {
             return Err(LinkFault::Silent);
         }
+        if self.rejoin_ms.is_some_and(|due_ms| due_ms <= now_ms) {
+            return Err(LinkFault::CutOff);
+        }
         if self.heard_ms + QUIET_MS <= now_ms && self.asked_ms + QUIET_MS <= now_ms {
             self.asked_ms = now_ms;
             self.speech.ping();
@@ -341,7 +348,7 @@ impl NatsLink {
             let nodes = self.nodes.next_due_ms();
             let rest =
                 [self.questions.next_due_ms(), self.reads.next_due_ms(), self.leases.next_due_ms()];
-            let all = rest.into_iter().chain([nodes, self.streams.next_due_ms()]);
+            let all = rest.into_iter().chain([nodes, self.streams.next_due_ms(), self.rejoin_ms]);
             all.flatten().min()
         });
         let due = [of_up.flatten(), self.commits.next_due_ms(), self.leases.next_end_ms()];

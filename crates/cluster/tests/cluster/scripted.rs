@@ -113,6 +113,43 @@ fn a_silent_server_is_asked_and_then_left() {
 }
 
 #[test]
+fn a_link_that_misses_a_sign_of_another_node_connects_again_and_no_sign_of_its_own_is_missing() {
+    let mut link = link();
+    let sign = |subscription: &str, number: u64| {
+        let form = format!(
+            "{{\"node\":9,\"name\":\"b\",\"version\":\"1\",\"schedulers\":1,\"link\":0,\"connection\":1,\
+             \"number\":{number}}}"
+        );
+        format!("MSG v.n {subscription} {}\r\n{form}\r\n", form.len())
+    };
+    for (connection, first) in [(1, 0), (2, 50)] {
+        let mut now_ms = first * limits::HEARTBEAT_MS;
+        let said_first = welcome(&mut link, now_ms);
+        let (_, subscription) = said_first.split_once("SUB v.n ").unwrap();
+        let (subscription, _) = subscription.split_once("\r\n").unwrap();
+        let mut own = said(&mut link);
+        let mut fault = None;
+        // The third one does not arrive.
+        for number in [0, 1, 3, 4, 5, 6, 7, 8] {
+            now_ms += limits::HEARTBEAT_MS;
+            fault = link.on_time(now_ms).err();
+            if fault.is_some() {
+                break;
+            }
+            own += &said(&mut link);
+            hears(&mut link, &sign(subscription, first + number), now_ms).unwrap();
+        }
+        assert_eq!(fault, Some(LinkFault::CutOff));
+        for number in 0..4 {
+            let mine = format!("\"connection\":{connection},\"number\":{number},");
+            assert_eq!(own.matches(&mine).count(), 1, "{own}");
+        }
+        link.on_closed(LinkFault::CutOff, now_ms);
+        assert_eq!(told(&mut link).last().map(String::as_str), Some("away"));
+    }
+}
+
+#[test]
 fn a_server_that_is_about_to_stop_is_left_for_another_one() {
     let mut link = link();
     welcome(&mut link, 0);
