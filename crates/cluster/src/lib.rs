@@ -8,6 +8,7 @@
 mod body;
 mod commits;
 mod confirmations;
+mod doubt;
 mod fault;
 mod following;
 mod handshake;

@@ -1,17 +1,17 @@
 //! The streams of channels with a history: they are made if missing, and their epochs are known.
 //!
 //! Owns what is asked of JetStream, and what must wait until a stream's epoch is known. A stream that has a lower
-//! number than was seen before has lost messages: it gets a new epoch, because numbers will be used again. One that is
-//! kept on several servers may also have been asked where it was cut off from the others, so it is asked again first.
-//! Never reads a message.
+//! number than was seen before, beyond [`doubt`](crate::doubt), has lost messages: it gets a new epoch, because numbers
+//! will be used again. Never reads a message.
 
 use std::collections::VecDeque;
 
 use serde_json::Value;
 use wire::nats::NatsHeaders;
 
+use crate::doubt::{Doubt, Verdict};
 use crate::held::{Held, Numbered};
-use crate::limits::{AGREEMENT_MS, NEW_STREAM_MS, SAMPLE_MS, STREAM_AGAIN_MS, STREAM_ANSWER_MS};
+use crate::limits::{NEW_STREAM_MS, SAMPLE_MS, STREAM_AGAIN_MS, STREAM_ANSWER_MS};
 use crate::plan::StreamPlan;
 use crate::speech::{Request, Speech};
 use crate::stream_forms::{self as forms, ApiError, Mark, StreamAnswer, StreamSample};
@@ -82,27 +82,6 @@ struct Stream {
     next: Vec<u64>,
     wants: Wants,
     held: Held,
-}
-
-/// Whether a stream seems to have lost messages.
-#[derive(Debug, Default, PartialEq, Eq)]
-enum Doubt {
-    #[default]
-    Nothing,
-    /// A server has told a state that is older than what was seen, since this time. It may have been cut off from the
-    /// others, and not have heard yet that another one leads the stream.
-    Said { since_ms: u64, leader: String },
-    /// Numbers have come again.
-    Repeated,
-}
-
-/// The meaning of a state for what was seen before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    GoesOn,
-    HasGoneBack,
-    /// It is asked for again.
-    Unclear,
 }
 
 /// Whether a further sample is wanted, though no read waits for it.
@@ -308,22 +287,17 @@ impl Streams {
             Some(_) => forms::unusable(&answer.config, &wanted),
             None => Some(format!("stream {name}: the answer of JetStream cannot be read")),
         };
-        let Some(sample) = sample.filter(|_| self.problem.is_none()) else {
+        let sample = sample.filter(|_| self.problem.is_none());
+        let judged = sample.map(|sample| (sample, stream.judge(&sample, answer.leader(), now_ms)));
+        let Some((sample, verdict @ (Verdict::GoesOn | Verdict::HasGoneBack))) = judged else {
             stream.asking = again;
             return Vec::new();
         };
-        let verdict = stream.judge(&sample, answer.leader(), now_ms);
-        if verdict == Verdict::Unclear {
-            stream.asking = again;
-            return Vec::new();
-        }
-        let changed = if verdict == Verdict::HasGoneBack || stream.may_be_emptied(&sample) {
-            Some(answer.config.clone())
-        } else if self.duty == Duty::Grow {
+        let changed = match verdict {
+            Verdict::HasGoneBack => Some(answer.config),
             // Drops by its old bounds are not to be proved by the new ones.
-            forms::grown(&answer.config, &wanted)
-        } else {
-            None
+            _ if self.duty == Duty::Grow => forms::grown(&answer.config, &wanted),
+            _ => None,
         };
         if let Some(changed) = changed {
             let changed = forms::with_epoch(&changed, random, sample.at_ms);
@@ -389,24 +363,11 @@ impl Stream {
     /// Judges a state that this server has told.
     fn judge(&mut self, sample: &StreamSample, leader: &str, now_ms: u64) -> Verdict {
         let is_known = self.seen.is_some_and(|(epoch, _)| epoch == sample.epoch);
-        let is_older = is_known && self.seen_when_asked > sample.last;
-        match &self.doubt {
-            // It was older a moment ago, and has grown since.
-            Doubt::Said { leader: before, .. } if !is_older && before == leader => {
-                Verdict::HasGoneBack
-            }
-            _ if !is_older => Verdict::GoesOn,
-            Doubt::Repeated => Verdict::HasGoneBack,
-            _ if sample.replicas <= 1 => Verdict::HasGoneBack,
-            Doubt::Said { since_ms, .. } if since_ms + AGREEMENT_MS <= now_ms => {
-                Verdict::HasGoneBack
-            }
-            Doubt::Said { .. } => Verdict::Unclear,
-            Doubt::Nothing => {
-                self.doubt = Doubt::Said { since_ms: now_ms, leader: leader.to_owned() };
-                Verdict::Unclear
-            }
+        let highest = if is_known { self.seen_when_asked } else { 0 };
+        if self.may_be_emptied(sample) {
+            return Verdict::HasGoneBack;
         }
+        self.doubt.judge(highest, sample, leader, now_ms)
     }
 
     /// The epoch is known: what has waited for it gets it.
@@ -601,52 +562,5 @@ mod tests {
         assert!(news.is_empty());
         assert!(said.contains("PUB $JS.API.STREAM.UPDATE.v-h-0"), "{said}");
         assert!(said.contains("\"velodrome-epoch\":\"0000000000000007\""), "{said}");
-    }
-
-    /// A stream of which number 9 was seen, and its verdict on a state of so many servers.
-    fn judged(
-        stream: &mut Stream,
-        (last, leader, now_ms): (u64, &str, u64),
-        replicas: u64,
-    ) -> Verdict {
-        (stream.seen, stream.seen_when_asked) = (Some((1, 9)), 9);
-        let sample = StreamSample {
-            epoch: 1,
-            first: 1,
-            last,
-            at_ms: 0,
-            made_ms: None,
-            messages: 10,
-            age_ms: None,
-            bytes: None,
-            replicas,
-        };
-        stream.judge(&sample, leader, now_ms)
-    }
-
-    #[test]
-    fn an_older_state_of_several_servers_is_asked_for_again_before_it_is_believed() {
-        use Verdict::{GoesOn, HasGoneBack, Unclear};
-        let before = AGREEMENT_MS - 1;
-        for (answers, expected) in [
-            // The servers have agreed, and it stays old.
-            (&[(8, "a", 0), (8, "b", before), (8, "b", AGREEMENT_MS)][..], HasGoneBack),
-            (&[(8, "a", 0), (8, "a", before)], Unclear),
-            // The first answer was that of a server that had been cut off.
-            (&[(8, "a", 0), (9, "b", 1_000)], GoesOn),
-            // Numbers were used again.
-            (&[(8, "a", 0), (9, "a", 1_000)], HasGoneBack),
-        ] {
-            let mut stream = Stream::default();
-            let verdicts = answers.iter().map(|answer| judged(&mut stream, *answer, 3));
-            assert_eq!(verdicts.last(), Some(expected), "{answers:?}");
-        }
-        assert_eq!(
-            judged(&mut Stream::default(), (8, "a", 0), 1),
-            HasGoneBack,
-            "it has one server"
-        );
-        let mut repeated = Stream { doubt: Doubt::Repeated, ..Stream::default() };
-        assert_eq!(judged(&mut repeated, (8, "a", 0), 3), HasGoneBack);
     }
 }

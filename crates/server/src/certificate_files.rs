@@ -9,7 +9,7 @@ use config::{ClientCertificatePolicy, Config, ListenerCertificates};
 
 /// Files, each with its facts at one time. By default none.
 #[derive(Clone, Debug, Default)]
-pub struct CertificateFiles(Vec<(PathBuf, Option<Facts>)>);
+pub struct CertificateStamps(Vec<(PathBuf, Option<Facts>)>);
 
 /// The facts that tell that a file was replaced or written, also with an old time or the same length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ struct Facts {
     changed: (i64, i64),
 }
 
-impl CertificateFiles {
+impl CertificateStamps {
     /// Those of a configuration, as they are now. They are looked at before they are read: what is written between the
     /// two is a change that the next look sees.
     pub fn of(config: &Config) -> Self {

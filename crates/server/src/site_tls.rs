@@ -16,7 +16,7 @@ use tls::{
     PemError, SelfSignedError, Tickets,
 };
 
-use crate::certificate_files::CertificateFiles;
+use crate::certificate_files::CertificateStamps;
 use crate::issued::Issued;
 use crate::limits::{CERTIFICATE_LEFT, ORDERED_CERTIFICATE_LEFT, SELF_SIGNED_NAMES};
 
@@ -33,7 +33,7 @@ pub struct SiteTls {
     fingerprints: HashSet<[u8; 32]>,
     https_port: Option<u16>,
     /// The files it was read from, as they were before it was.
-    files: CertificateFiles,
+    files: CertificateStamps,
     kept: Kept,
 }
 
@@ -163,7 +163,7 @@ impl SiteTls {
             Some(ListenerAddress::Tcp(address)) => Some(address.port()).filter(|port| *port != 0),
             _ => None,
         };
-        let files = CertificateFiles::of(config);
+        let files = CertificateStamps::of(config);
         let mut loaded = Self { https_port, files, kept: before.kept.clone(), ..Self::default() };
         for listener in &config.listeners {
             let offered = listener.tls.as_ref();
@@ -333,7 +333,7 @@ impl SiteTls {
     }
 
     /// The files that were read, with the facts of each from before it was read.
-    pub fn files(&self) -> &CertificateFiles {
+    pub fn files(&self) -> &CertificateStamps {
         &self.files
     }
 

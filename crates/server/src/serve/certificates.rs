@@ -11,7 +11,7 @@ use runtime::diagnostic::{self, Level};
 use sys::clock::monotonic_ns;
 
 use super::post::Post;
-use crate::certificate_files::CertificateFiles;
+use crate::certificate_files::CertificateStamps;
 use crate::issued::Issued;
 use crate::limits::{CERTIFICATE_LOOK, CERTIFICATE_SOON};
 use crate::message::{ToControl, ToScheduler};
@@ -21,7 +21,7 @@ use crate::site_tls::{CertificateSource, ShownCertificate, SiteTls};
 /// The certificates in force, and the files they came from.
 pub(super) struct Certificates {
     current: Arc<SiteTls>,
-    files: CertificateFiles,
+    files: CertificateStamps,
     /// The files have changed, and may go on changing: they are read when they have been the same twice.
     has_changed: bool,
     looked_ns: u64,
@@ -45,7 +45,7 @@ impl Certificates {
     pub(super) fn of(data: &SiteData, post: &mut Post) -> Self {
         let mut certificates = Self {
             current: Arc::clone(&data.tls),
-            files: CertificateFiles::default(),
+            files: CertificateStamps::default(),
             has_changed: false,
             looked_ns: monotonic_ns(),
             told: HashMap::default(),

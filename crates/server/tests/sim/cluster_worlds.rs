@@ -21,15 +21,15 @@ use crate::seeds;
 use crate::subscriber::{Heard, Position, Subscriber, WAYS, Way};
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage, address};
 
-const CHANNELS: [&str; 3] = ["a", "b", "c"];
-const NODES: usize = 2;
+pub(crate) const CHANNELS: [&str; 3] = ["a", "b", "c"];
+pub(crate) const NODES: usize = 2;
 const STEPS: usize = 30;
 
 /// A subscriber and its state.
-struct Member {
+pub(crate) struct Member {
     node: usize,
-    subscriber: Subscriber,
-    heard: Vec<(Option<Position>, String)>,
+    pub(crate) subscriber: Subscriber,
+    pub(crate) heard: Vec<(Option<Position>, String)>,
     /// It was told that messages are missing before the next one.
     is_told: bool,
     /// It is not where it was, and must be told before the next message that some are missing.
@@ -38,21 +38,21 @@ struct Member {
 }
 
 /// Everything of one world.
-struct Play {
-    nodes: Vec<Stage<Connections>>,
-    nats: SimulatedNats,
-    random: Random,
+pub(crate) struct Play {
+    pub(crate) nodes: Vec<Stage<Connections>>,
+    pub(crate) nats: SimulatedNats,
+    pub(crate) random: Random,
     publishers: Vec<Option<Publisher>>,
-    members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
     left: Vec<Member>,
     truth: Truth,
     /// All messages that lost streams ever had, by the number of their making: channel, number and text.
     lost: Vec<BTreeMap<(String, u64), String>>,
-    published: u64,
+    pub(crate) published: u64,
 }
 
 impl Play {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let faults = match random.below(3) {
             0 => Faults::none(),
@@ -84,7 +84,7 @@ impl Play {
         }
     }
 
-    fn join(&mut self, channel: &str, at: Option<Position>) {
+    pub(crate) fn join(&mut self, channel: &str, at: Option<Position>) {
         let (way, node) = (WAYS[self.random.index(WAYS.len())], self.random.index(NODES));
         let world = &self.nodes[node].world;
         let Some(subscriber) = Subscriber::new(world, &addresses(), way, channel, at) else {
@@ -95,7 +95,7 @@ impl Play {
         self.members.push(Member { node, subscriber, heard, is_told, expects_word, ended });
     }
 
-    fn publish(&mut self, channel: &str, node: usize) {
+    pub(crate) fn publish(&mut self, channel: &str, node: usize) {
         self.published += 1;
         let filler = "x".repeat(self.random.index(300));
         let text = format!("m{}.{filler}", self.published);
@@ -113,7 +113,7 @@ impl Play {
     }
 
     /// Advances all nodes and NATS by this much, in small steps.
-    fn pass(&mut self, nanoseconds: u64) {
+    pub(crate) fn pass(&mut self, nanoseconds: u64) {
         let until_ns = self.nodes[0].now_ns() + nanoseconds;
         while self.nodes[0].now_ns() < until_ns {
             let step_ns = (1 + self.random.below(30)) * MILLISECOND_NS;

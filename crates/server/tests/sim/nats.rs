@@ -47,6 +47,8 @@ pub(crate) struct SimulatedNats {
     pub(crate) lost_answers: u64,
     /// Messages of streams that do not reach a link, of a million: between servers of NATS they may get lost.
     pub(crate) lost_messages: u64,
+    /// The node whose server of NATS is cut off from the one with the streams.
+    pub(crate) cut_off: Option<usize>,
 }
 
 impl SimulatedNats {
@@ -59,6 +61,7 @@ impl SimulatedNats {
             made: 0,
             lost_answers: 0,
             lost_messages: 0,
+            cut_off: None,
         }
     }
 
@@ -119,7 +122,7 @@ impl SimulatedNats {
 
     /// Nobody waits for anybody any more.
     pub(crate) fn end_faults(&mut self) {
-        (self.lost_answers, self.lost_messages) = (0, 0);
+        (self.lost_answers, self.lost_messages, self.cut_off) = (0, 0, None);
         self.links.iter_mut().for_each(|link| link.stalled_until_ms = 0);
     }
 
@@ -163,6 +166,11 @@ impl SimulatedNats {
 
     fn publish(&mut self, from: usize, publication: &NatsPublication<'_>) {
         let &NatsPublication { subject, reply, headers, payload } = publication;
+        let is_for_streams = subject.starts_with("$JS.API.")
+            || self.streams.values().any(|stream| stream.takes(subject));
+        if is_for_streams && self.cut_off == Some(self.links[from].node) {
+            return;
+        }
         if let Some(order) = subject.strip_prefix("$JS.API.") {
             let reply = reply.expect("who asks wants an answer");
             return self.on_order(order, reply, payload);
@@ -269,8 +277,12 @@ impl SimulatedNats {
         payload: &[u8],
     ) -> usize {
         let mut told = 0;
+        // Of the streams, or of a node of their side: `None`.
+        let side = self
+            .cut_off
+            .filter(|cut_off| from.is_some_and(|number| self.links[number].node == *cut_off));
         for (number, link) in self.links.iter_mut().enumerate() {
-            if from == Some(number) {
+            if from == Some(number) || self.cut_off.filter(|node| *node == link.node) != side {
                 continue;
             }
             for (&subscription, wanted) in &link.subscriptions {

@@ -1,4 +1,4 @@
-//! `cargo xtask bench cluster`: what channels and the store cost on several nodes, next to one server alone, and next to
+//! `cargo xtask bench cluster`: what channels and the store cost on several nodes, next to one server alone, and to
 //! Centrifugo on the same NATS.
 //!
 //! Method: the nodes on one core, NATS and the load on another; what a cluster and a server alone need is measured in
