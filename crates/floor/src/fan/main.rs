@@ -5,8 +5,7 @@
 //! bytes.
 //!
 //! ```text
-//! floor-fan ADDRESS lines|websocket|nchan|events|centrifugo|streams|resp|nats MEMBERS MESSAGES_AT_ONCE SECONDS
-//!           [ADDRESS_OF_SPEAKER]
+//! floor-fan ADDRESS PROTOCOL MEMBERS MESSAGES_AT_ONCE SECONDS [ADDRESS_OF_SPEAKER]
 //! ```
 //!
 //! In a cluster the speaker may be at another node than the members.
@@ -22,7 +21,7 @@ use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use protocol::{MARK, Protocol};
+use protocol::{MARK, NAMES, Protocol};
 use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
@@ -46,8 +45,8 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let Some(order) = read_order(&words) else {
         eprintln!(
-            "usage: floor-fan ADDRESS lines|websocket|nchan|events|centrifugo|streams|resp|nats MEMBERS \
-             MESSAGES_AT_ONCE SECONDS [ADDRESS_OF_SPEAKER]"
+            "usage: floor-fan ADDRESS {} MEMBERS MESSAGES_AT_ONCE SECONDS [ADDRESS_OF_SPEAKER]",
+            NAMES.join("|")
         );
         return ExitCode::from(2);
     };

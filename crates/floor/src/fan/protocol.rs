@@ -12,9 +12,9 @@ pub(crate) const MARK: u8 = b'~';
 /// Streams on a connection of HTTP/2: the usual bound of servers.
 const STREAMS: usize = 100;
 
-/// The event stream of Centrifugo with one channel: `{"subs":{"fan":{}}}` (its manual, "Unidirectional SSE").
-const CENTRIFUGO_STREAM: &str =
-    "/connection/uni_sse?cf_connect=%7B%22subs%22:%7B%22fan%22:%7B%7D%7D%7D";
+/// The connection of a client of Centrifugo to one channel: `{"subs":{"fan":{}}}` (its manual, "Unidirectional
+/// transports").
+const CENTRIFUGO_FAN: &str = "cf_connect=%7B%22subs%22:%7B%22fan%22:%7B%7D%7D%7D";
 
 /// A protocol of a broadcast server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub(crate) enum Protocol {
     EventStream,
     /// Event streams of Centrifugo, and its API over HTTP.
     Centrifugo,
+    /// The same with WebSockets.
+    CentrifugoSocket,
     /// The same over HTTP/2 with prior knowledge: [`STREAMS`] event streams on each connection.
     Streams,
     /// `SUBSCRIBE` and `PUBLISH` of Redis.
@@ -36,6 +38,19 @@ pub(crate) enum Protocol {
     /// `SUB` and `PUB` of NATS.
     Nats,
 }
+
+/// The names of all protocols.
+pub(crate) const NAMES: [&str; 9] = [
+    "lines",
+    "websocket",
+    "nchan",
+    "events",
+    "centrifugo",
+    "centrifugo-socket",
+    "streams",
+    "resp",
+    "nats",
+];
 
 impl Protocol {
     pub(crate) fn of_name(name: &str) -> Option<Self> {
@@ -45,6 +60,7 @@ impl Protocol {
             "nchan" => Self::Nchan,
             "events" => Self::EventStream,
             "centrifugo" => Self::Centrifugo,
+            "centrifugo-socket" => Self::CentrifugoSocket,
             "streams" => Self::Streams,
             "resp" => Self::Resp,
             "nats" => Self::Nats,
@@ -56,18 +72,19 @@ impl Protocol {
     pub(crate) fn entry(self) -> (Vec<u8>, &'static [u8]) {
         match self {
             Self::Lines => (Vec::new(), b""),
-            Self::WebSocket => (
-                b"GET /channels/fan HTTP/1.1\r\nHost: fan\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-                  Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-                    .to_vec(),
-                b"\r\n\r\n",
-            ),
+            Self::WebSocket => (socket("/channels/fan"), b"\r\n\r\n"),
             Self::Nchan => (stream("/sub/fan"), b"\r\n\r\n"),
             Self::EventStream => (stream("/channels/fan"), b"\n\n"),
-            Self::Centrifugo => (stream(CENTRIFUGO_STREAM), b"\n\n"),
+            Self::Centrifugo => (stream(&format!("/connection/uni_sse?{CENTRIFUGO_FAN}")), b"\n\n"),
+            // The end of its first message.
+            Self::CentrifugoSocket => {
+                (socket(&format!("/connection/uni_websocket?{CENTRIFUGO_FAN}")), b"\"}}")
+            }
             Self::Streams => (streams("/channels/fan"), b"\n\n"),
             Self::Resp => (b"SUBSCRIBE fan\r\n".to_vec(), b":1\r\n"),
-            Self::Nats => (b"CONNECT {\"verbose\":false}\r\nSUB fan 1\r\nPING\r\n".to_vec(), b"PONG\r\n"),
+            Self::Nats => {
+                (b"CONNECT {\"verbose\":false}\r\nSUB fan 1\r\nPING\r\n".to_vec(), b"PONG\r\n")
+            }
         }
     }
 
@@ -75,9 +92,12 @@ impl Protocol {
     pub(crate) fn speaker_entry(self) -> (Vec<u8>, &'static [u8]) {
         match self {
             Self::Lines | Self::WebSocket => self.entry(),
-            Self::Nchan | Self::EventStream | Self::Centrifugo | Self::Streams | Self::Resp => {
-                (Vec::new(), b"")
-            }
+            Self::Nchan
+            | Self::EventStream
+            | Self::Centrifugo
+            | Self::CentrifugoSocket
+            | Self::Streams
+            | Self::Resp => (Vec::new(), b""),
             Self::Nats => (b"CONNECT {\"verbose\":false}\r\nPING\r\n".to_vec(), b"PONG\r\n"),
         }
     }
@@ -113,7 +133,7 @@ impl Protocol {
             }
             Self::Nchan => post("/pub/fan", &message),
             Self::EventStream | Self::Streams => post("/channels/fan", &message),
-            Self::Centrifugo => {
+            Self::Centrifugo | Self::CentrifugoSocket => {
                 let order = [&br#"{"channel":"fan","data":""#[..], &message, br#""}"#].concat();
                 post("/api/publish", &order)
             }
@@ -126,6 +146,14 @@ impl Protocol {
             }
         }
     }
+}
+
+fn socket(path: &str) -> Vec<u8> {
+    format!(
+        "GET {path} HTTP/1.1\r\nHost: fan\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    .into_bytes()
 }
 
 fn stream(path: &str) -> Vec<u8> {
@@ -166,9 +194,7 @@ mod tests {
 
     #[test]
     fn each_message_has_its_mark_once() {
-        let names =
-            ["lines", "websocket", "nchan", "events", "centrifugo", "streams", "resp", "nats"];
-        for name in names {
+        for name in NAMES {
             let protocol = Protocol::of_name(name).expect("a name");
             let marks = protocol.message().iter().filter(|byte| **byte == MARK).count();
             let entry = protocol.entry().0.iter().filter(|byte| **byte == MARK).count();

@@ -80,6 +80,7 @@ fn configuration(address: SocketAddr, broker: SocketAddr) -> serde_json::Value {
             "allow_subscribe_for_client": true, "allow_subscribe_for_anonymous": true,
         } },
         "uni_sse": { "enabled": true },
+        "uni_websocket": { "enabled": true },
         "http_api": { "insecure": true },
         "health": { "enabled": true },
         "log": { "level": "error" },

@@ -40,7 +40,8 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
         let names = names.join(", ");
         return Err(Failure::Usage(format!("no scenario `{other}`; one of: {names}")));
     }
-    let site = Site::with_programs([Start::Serve].into_iter())?;
+    let site =
+        Site::with_programs([Start::Serve, Start::Channels { protocol: "events" }].into_iter())?;
     let cores = host::Cores::take()?;
     let facts = host::facts(&cores, host::raise_descriptor_limit());
     let command = format!("cargo xtask bench {}", words.join(" "));

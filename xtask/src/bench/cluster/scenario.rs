@@ -156,22 +156,31 @@ fn delivery(bench: &Bench<'_>) -> Result<Vec<Figure>, Failure> {
     )])
 }
 
-/// Messages of the first node to event streams at the second, which keeps none of them, next to Centrifugo: a message
-/// goes out when all have the one before.
+/// Messages of the first node to clients of the second, which keeps none of them, next to Centrifugo: some go out when
+/// all clients have those before.
 fn centrifugo(bench: &Bench<'_>) -> Result<Vec<Figure>, Failure> {
-    let nodes = bench.start(Shape::Fleeting(2))?;
-    let [first, second] = nodes.all() else { return Ok(Vec::new()) };
-    let before = second.spent().nanoseconds;
-    let deliveries = bench.fan("events", first.http(), second.http())?;
-    let ours = (second.spent().nanoseconds - before) as f64 / 1e3 / deliveries;
-    drop(nodes);
-    let nodes = Centrifugo::start(bench.site, bench.cores)?;
-    let [first, second] = nodes.addresses();
-    let before = nodes.spent().nanoseconds;
-    let deliveries = bench.fan("centrifugo", first, second)?;
-    let theirs = (nodes.spent().nanoseconds - before) as f64 / 1e3 / deliveries;
-    let name = "us of a node, delivery of another's message, next to Centrifugo";
-    Ok(vec![Figure::new(name, "ratio < 1", Some(theirs), ours)])
+    let each = |name, at_once, ours: &str, theirs: &str| -> Result<Figure, Failure> {
+        let nodes = bench.start(Shape::Fleeting(2))?;
+        let [first, second] = nodes.all() else {
+            return Err(Failure::Work("two nodes were to start".to_owned()));
+        };
+        let before = second.spent().nanoseconds;
+        let deliveries = bench.fan((ours, at_once), first.http(), second.http())?;
+        let cluster = (second.spent().nanoseconds - before) as f64 / 1e3 / deliveries;
+        drop(nodes);
+        let nodes = Centrifugo::start(bench.site, bench.cores)?;
+        let [first, second] = nodes.addresses();
+        let before = nodes.spent().nanoseconds;
+        let deliveries = bench.fan((theirs, at_once), first, second)?;
+        let compared = (nodes.spent().nanoseconds - before) as f64 / 1e3 / deliveries;
+        Ok(Figure::new(name, "ratio < 1", Some(compared), cluster))
+    };
+    let (sockets, streams) = (("websocket", "centrifugo-socket"), ("events", "centrifugo"));
+    Ok(vec![
+        each("us of a node, delivery by WebSocket, one at a time", 1, sockets.0, sockets.1)?,
+        each("the same, 16 at a time", 16, sockets.0, sockets.1)?,
+        each("the same by event stream, one at a time", 1, streams.0, streams.1)?,
+    ])
 }
 
 /// Three nodes, each with ten subscribers.
@@ -252,15 +261,21 @@ impl<'b> Bench<'b> {
         Nodes::start(shape, self.site, self.cores)
     }
 
-    /// Event streams at one server hear what comes to another; returns the number of deliveries.
+    /// Clients of one server hear what comes to another; returns the number of deliveries. A speaker that hears itself
+    /// is one of them.
     fn fan(
         &self,
-        protocol: &str,
+        (protocol, at_once): (&str, u32),
         speaker: SocketAddr,
         members: SocketAddr,
     ) -> Result<f64, Failure> {
-        let words =
-            fan_words((FAN, 1), members, protocol, Duration::from_secs(self.seconds), self.site)?;
+        let words = fan_words(
+            (FAN, at_once),
+            members,
+            protocol,
+            Duration::from_secs(self.seconds),
+            self.site,
+        )?;
         let (program, rest) = words.split_first().expect("the words begin with the program");
         let said = Command::new(program).args(rest).arg(speaker.to_string()).output()?;
         let counted = light::read_fan(&String::from_utf8_lossy(&said.stdout));
