@@ -255,7 +255,12 @@ impl Nodes {
         let was_given_up = given_up.is_some();
         other.links.extend(given_up.into_iter().flatten());
         let last = LastSign { connection: form.connection, number: form.number };
-        let known = other.links.insert(form.link, last);
+        let known = other.links.get(&form.link).copied();
+        if known.is_some_and(|known| known.connection > form.connection) {
+            // It comes late, through another server of NATS than those after it.
+            return if was_given_up { Heard::Came(node) } else { Heard::Alive };
+        }
+        other.links.insert(form.link, last);
         let misses_others = form.number.is_some_and(|number| {
             let in_order = known.and_then(|known| known.expects(form.connection));
             in_order.map_or(should_be_known && number > 0, |expected| number > expected)
@@ -384,6 +389,16 @@ mod tests {
             let heard = signs.iter().map(|sign| hear(&mut nodes, *sign, 0));
             assert_eq!(heard.collect::<Vec<_>>(), [came, last], "{signs:?}");
         }
+    }
+
+    #[test]
+    fn signs_of_a_connection_that_has_ended_may_come_late_and_are_no_gap() {
+        let mut nodes = Nodes::default();
+        // Its server of NATS stood still, and goes on when the link has connected to another one.
+        let heard = [(1, 7), (2, 0), (2, 1), (1, 8), (1, 9), (2, 2)];
+        let heard = heard.map(|sign| hear(&mut nodes, sign, 0));
+        assert!(!heard.contains(&Heard::Gap(ClusterNode(1))), "{heard:?}");
+        assert_eq!(hear(&mut nodes, (2, 4), 0), Heard::Gap(ClusterNode(1)));
     }
 
     #[test]
