@@ -23,6 +23,10 @@ const LAST_TURN_MS: u64 = 3_000;
 /// 3 s after which a server that was asked ([`QUIET_MS`]) has answered, if it is there.
 const NEWS_MS: u64 = QUIET_MS + 1_000;
 
+/// The number of the first sign behind a greeting. A server of NATS that has just begun takes links before it has found
+/// the other servers, so their greetings may reach nobody, and nothing else of theirs either.
+const AFTER_GREETING: u64 = 1;
+
 /// A sign of life.
 #[derive(Debug, Serialize, Deserialize)]
 struct SignForm {
@@ -90,7 +94,8 @@ struct LastSign {
 impl LastSign {
     /// The number of the next sign, on this connection; `None`: it may be any.
     fn expects(self, connection: u64) -> Option<u64> {
-        self.number.map(|last| if self.connection == connection { last + 1 } else { 0 })
+        let is_same = self.connection == connection;
+        self.number.map(|last| if is_same { last + 1 } else { AFTER_GREETING })
     }
 }
 
@@ -263,7 +268,7 @@ impl Nodes {
         other.links.insert(form.link, last);
         let misses_others = form.number.is_some_and(|number| {
             let in_order = known.and_then(|known| known.expects(form.connection));
-            in_order.map_or(should_be_known && number > 0, |expected| number > expected)
+            in_order.map_or(should_be_known && number > AFTER_GREETING, |expected| number > expected)
         });
         match known {
             _ if misses_others => Heard::Gap(node),
@@ -383,7 +388,9 @@ mod tests {
             // It comes twice, or late.
             (&[(1, 7), (1, 7)], Heard::Alive),
             (&[(1, 7), (2, 0)], came),
-            (&[(1, 7), (2, 1)], Heard::Gap(ClusterNode(1))),
+            // Only its greeting is missing.
+            (&[(1, 7), (2, 1)], came),
+            (&[(1, 7), (2, 2)], Heard::Gap(ClusterNode(1))),
         ] {
             let mut nodes = Nodes::default();
             let heard = signs.iter().map(|sign| hear(&mut nodes, *sign, 0));
@@ -416,7 +423,7 @@ mod tests {
     #[test]
     fn a_node_that_was_never_heard_and_has_said_something_was_cut_off() {
         for (number, now_ms, expected) in [
-            (0, LEASE_MS, Heard::Came(ClusterNode(1))),
+            (1, LEASE_MS, Heard::Came(ClusterNode(1))),
             (3, LEASE_MS - 1, Heard::Came(ClusterNode(1))),
             (3, LEASE_MS, Heard::Gap(ClusterNode(1))),
         ] {
