@@ -249,9 +249,9 @@ impl Nodes {
         if self.others.len() >= NODES && !self.others.contains_key(&form.node) {
             return Heard::Alive;
         }
-        // A node that is alive is heard in this time.
-        let should_be_known =
-            !self.others.contains_key(&form.node) && self.up_ms + LEASE_MS <= now_ms;
+        // A node that is alive is heard in this time. What was heard of its members is no sign.
+        let is_known = self.others.get(&form.node).is_some_and(|other| !other.links.is_empty());
+        let should_be_known = !is_known && self.up_ms + LEASE_MS <= now_ms;
         let (name, version, schedulers) = (form.name, form.version, form.schedulers);
         let other = self.others.entry(form.node).or_insert_with(|| Other::new(node, now_ms));
         other.view = NodeView { node, name, version, schedulers };
@@ -431,6 +431,11 @@ mod tests {
             nodes.come_back(seat(0), 0);
             assert_eq!(hear(&mut nodes, (1, number), now_ms), expected, "{number} at {now_ms}");
         }
+        let mut nodes = Nodes::default();
+        nodes.come_back(seat(0), 0);
+        nodes.meet(ClusterNode(1), LEASE_MS);
+        let heard = hear(&mut nodes, (1, 3), LEASE_MS);
+        assert_eq!(heard, Heard::Gap(ClusterNode(1)), "one of its members has come before it");
         let mut nodes = Nodes::default();
         hear(&mut nodes, (1, 0), 0);
         nodes.come_back(seat(0), 0);
