@@ -79,8 +79,8 @@ pub(crate) enum Heard {
     Came(ClusterNode),
     /// A node has ended.
     Ended(ClusterNode),
-    /// Signs of this node before it did not arrive, and with them other messages may not have.
-    Gap(ClusterNode),
+    /// Signs of this node before it did not arrive, and with them other messages may not have, since this time.
+    Gap(ClusterNode, u64),
 }
 
 /// The last sign of a link of another node.
@@ -89,6 +89,7 @@ struct LastSign {
     connection: u64,
     /// `None`: what follows need not be the next one.
     number: Option<u64>,
+    heard_ms: u64,
 }
 
 impl LastSign {
@@ -259,7 +260,7 @@ impl Nodes {
         let given_up = self.given_up.remove(&form.node);
         let was_given_up = given_up.is_some();
         other.links.extend(given_up.into_iter().flatten());
-        let last = LastSign { connection: form.connection, number: form.number };
+        let last = LastSign { connection: form.connection, number: form.number, heard_ms: now_ms };
         let known = other.links.get(&form.link).copied();
         if known.is_some_and(|known| known.connection > form.connection) {
             // It comes late, through another server of NATS than those after it.
@@ -268,10 +269,11 @@ impl Nodes {
         other.links.insert(form.link, last);
         let misses_others = form.number.is_some_and(|number| {
             let in_order = known.and_then(|known| known.expects(form.connection));
-            in_order.map_or(should_be_known && number > AFTER_GREETING, |expected| number > expected)
+            in_order
+                .map_or(should_be_known && number > AFTER_GREETING, |expected| number > expected)
         });
         match known {
-            _ if misses_others => Heard::Gap(node),
+            _ if misses_others => Heard::Gap(node, known.map_or(0, |known| known.heard_ms)),
             Some(known) if known.connection == form.connection && !was_given_up => Heard::Alive,
             _ => Heard::Came(node),
         }
@@ -384,13 +386,13 @@ mod tests {
         let came = Heard::Came(ClusterNode(1));
         for (signs, last) in [
             (&[(1, 7), (1, 8)][..], Heard::Alive),
-            (&[(1, 7), (1, 9)], Heard::Gap(ClusterNode(1))),
+            (&[(1, 7), (1, 9)], Heard::Gap(ClusterNode(1), 0)),
             // It comes twice, or late.
             (&[(1, 7), (1, 7)], Heard::Alive),
             (&[(1, 7), (2, 0)], came),
             // Only its greeting is missing.
             (&[(1, 7), (2, 1)], came),
-            (&[(1, 7), (2, 2)], Heard::Gap(ClusterNode(1))),
+            (&[(1, 7), (2, 2)], Heard::Gap(ClusterNode(1), 0)),
         ] {
             let mut nodes = Nodes::default();
             let heard = signs.iter().map(|sign| hear(&mut nodes, *sign, 0));
@@ -404,14 +406,14 @@ mod tests {
         // Its server of NATS stood still, and goes on when the link has connected to another one.
         let heard = [(1, 7), (2, 0), (2, 1), (1, 8), (1, 9), (2, 2)];
         let heard = heard.map(|sign| hear(&mut nodes, sign, 0));
-        assert!(!heard.contains(&Heard::Gap(ClusterNode(1))), "{heard:?}");
-        assert_eq!(hear(&mut nodes, (2, 4), 0), Heard::Gap(ClusterNode(1)));
+        assert!(!heard.contains(&Heard::Gap(ClusterNode(1), 0)), "{heard:?}");
+        assert_eq!(hear(&mut nodes, (2, 4), 0), Heard::Gap(ClusterNode(1), 0));
     }
 
     #[test]
     fn a_node_that_was_given_up_and_comes_back_stood_still_or_was_cut_off() {
         for (number, expected) in
-            [(1, Heard::Came(ClusterNode(1))), (4, Heard::Gap(ClusterNode(1)))]
+            [(1, Heard::Came(ClusterNode(1))), (4, Heard::Gap(ClusterNode(1), 0))]
         {
             let mut nodes = Nodes::default();
             hear(&mut nodes, (1, 0), 0);
@@ -425,7 +427,7 @@ mod tests {
         for (number, now_ms, expected) in [
             (1, LEASE_MS, Heard::Came(ClusterNode(1))),
             (3, LEASE_MS - 1, Heard::Came(ClusterNode(1))),
-            (3, LEASE_MS, Heard::Gap(ClusterNode(1))),
+            (3, LEASE_MS, Heard::Gap(ClusterNode(1), 0)),
         ] {
             let mut nodes = Nodes::default();
             nodes.come_back(seat(0), 0);
@@ -435,14 +437,14 @@ mod tests {
         nodes.come_back(seat(0), 0);
         nodes.meet(ClusterNode(1), LEASE_MS);
         let heard = hear(&mut nodes, (1, 3), LEASE_MS);
-        assert_eq!(heard, Heard::Gap(ClusterNode(1)), "one of its members has come before it");
+        assert_eq!(heard, Heard::Gap(ClusterNode(1), 0), "one of its members has come before it");
         let mut nodes = Nodes::default();
         hear(&mut nodes, (1, 0), 0);
         nodes.come_back(seat(0), 0);
         nodes.take_ended(LEASE_MS, LEASE_MS);
         assert_eq!(
             hear(&mut nodes, (1, 3), LEASE_MS),
-            Heard::Gap(ClusterNode(1)),
+            Heard::Gap(ClusterNode(1), 0),
             "the link connected meanwhile"
         );
     }
@@ -453,6 +455,6 @@ mod tests {
         hear(&mut nodes, (1, 0), 0);
         nodes.come_back(seat(0), 5_000);
         assert_eq!(hear(&mut nodes, (1, 3), 5_100), Heard::Alive);
-        assert_eq!(hear(&mut nodes, (1, 5), 7_100), Heard::Gap(ClusterNode(1)));
+        assert_eq!(hear(&mut nodes, (1, 5), 7_100), Heard::Gap(ClusterNode(1), 5_100));
     }
 }

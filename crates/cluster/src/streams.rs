@@ -74,6 +74,8 @@ struct Stream {
     seen_when_asked: u64,
     /// The last states, a second or more apart: when each was asked for, and the number of the last message.
     marks: VecDeque<Mark>,
+    /// Messages of this connection may be missing behind these marks.
+    is_cut: bool,
     /// The mark when the connection was lost.
     at_loss: Option<Mark>,
     doubt: Doubt,
@@ -145,8 +147,10 @@ impl Streams {
         for (shard, stream) in (0..).zip(&mut self.streams) {
             if !is_unread(shard) {
                 // Messages from before the last state was asked for have come before its answer.
-                stream.at_loss = stream.marks.iter().rev().nth(1).copied();
+                let skipped = usize::from(!stream.is_cut);
+                stream.at_loss = stream.marks.iter().rev().nth(skipped).copied();
             }
+            stream.is_cut = false;
             stream.marks.clear();
             stream.epoch = None;
             stream.asking = Asking::Nothing;
@@ -155,6 +159,15 @@ impl Streams {
             stream.next.clear();
             stream.held = Held::default();
             (stream.last_added, stream.last_result) = (0, 0);
+        }
+    }
+
+    /// Messages since this time may not have come, although the link is connected: a later state of a stream does not
+    /// show what has come.
+    pub(crate) fn distrust(&mut self, since_ms: u64) {
+        for stream in &mut self.streams {
+            stream.marks.retain(|mark| mark.asked_ms + STREAM_ANSWER_MS < since_ms);
+            stream.is_cut = true;
         }
     }
 
@@ -378,8 +391,8 @@ impl Stream {
         self.epoch = Some(sample.epoch);
         self.doubt = Doubt::Nothing;
         let mark = Mark { epoch: sample.epoch, asked_ms: self.asked_ms, last: sample.last };
-        if self.marks.back().is_none_or(|before| before.asked_ms + MARKS_APART_MS <= mark.asked_ms)
-        {
+        let is_later = |before: &Mark| before.asked_ms + MARKS_APART_MS <= mark.asked_ms;
+        if !self.is_cut && self.marks.back().is_none_or(is_later) {
             self.marks.push_back(mark);
             if self.marks.len() > 2 {
                 self.marks.pop_front();
