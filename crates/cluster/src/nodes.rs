@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use channels::ClusterNode;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{HEARTBEAT_MS, LEASE_MS, NODES, QUIET_MS};
+use crate::limits::{HEARTBEAT_MS, LEASE_MS, NODES, QUIET_MS, SILENCE_MS};
 use crate::plan::{ClusterPlan, LinkSeat};
 
 /// 250 ms between two signs of life because others have just come.
@@ -40,6 +40,9 @@ struct SignForm {
     /// The number of the sign on that connection, from 0. Older versions do not tell it.
     #[serde(default)]
     number: Option<u64>,
+    /// How long after the one before it on that connection.
+    #[serde(default)]
+    after_ms: Option<u64>,
     /// Why it is sent.
     #[serde(default)]
     why: Occasion,
@@ -55,6 +58,19 @@ enum Occasion {
     Came,
     /// The node ends.
     Ends,
+}
+
+/// Whose turn it is to tell that a node is alive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Turn {
+    /// That of another link.
+    #[default]
+    Others,
+    /// That of this link: no other was heard.
+    Own,
+    /// Another link is heard again. This one tells once more: links that were cut off from it have missed the signs
+    /// before, and perhaps hear this node without a gap otherwise.
+    Last,
 }
 
 /// Another node as this one knows it.
@@ -93,10 +109,9 @@ struct LastSign {
 }
 
 impl LastSign {
-    /// The number of the next sign, on this connection; `None`: it may be any.
+    /// The number of the next sign on this connection; `None`: it may be any.
     fn expects(self, connection: u64) -> Option<u64> {
-        let is_same = self.connection == connection;
-        self.number.map(|last| if is_same { last + 1 } else { AFTER_GREETING })
+        self.number.filter(|_| self.connection == connection).map(|last| last + 1)
     }
 }
 
@@ -126,6 +141,9 @@ pub(crate) struct Nodes {
     given_up: BTreeMap<u64, LastSigns>,
     /// The number of this link's next sign on its connection.
     number: u64,
+    /// When it has sent the last one.
+    sent_ms: Option<u64>,
+    turn: Turn,
     /// Since when it is connected.
     up_ms: u64,
     next_sign_ms: u64,
@@ -152,7 +170,7 @@ impl Nodes {
             other.links.values_mut().for_each(|last| last.number = None);
         }
         self.given_up.clear();
-        (self.number, self.up_ms) = (0, now_ms);
+        (self.number, self.sent_ms, self.up_ms) = (0, None, now_ms);
         self.give_way(seat, now_ms);
     }
 
@@ -160,21 +178,35 @@ impl Nodes {
     fn give_way(&mut self, seat: LinkSeat, now_ms: u64) {
         let turn_ms = (u64::from(seat.number) * TURN_MS).min(LAST_TURN_MS);
         self.next_sign_ms = now_ms + HEARTBEAT_MS + turn_ms;
+        self.turn = Turn::Others;
+    }
+
+    /// Another link of this node was heard.
+    fn hear_own(&mut self, seat: LinkSeat, now_ms: u64) {
+        match self.turn {
+            Turn::Others => self.give_way(seat, now_ms),
+            Turn::Own => {
+                // Until then the servers of NATS have found each other.
+                (self.next_sign_ms, self.turn) = (now_ms + HEARTBEAT_MS, Turn::Last);
+            }
+            Turn::Last => {}
+        }
     }
 
     /// The greeting of a link that has connected.
     pub(crate) fn greeting(&self, plan: &ClusterPlan, of: (LinkSeat, u64)) -> Vec<u8> {
-        self.sign(plan, of, Occasion::Came)
+        self.sign(plan, of, (Occasion::Came, None))
     }
 
     /// The farewell of a node at its end.
     pub(crate) fn farewell(&self, plan: &ClusterPlan, of: (LinkSeat, u64)) -> Vec<u8> {
-        self.sign(plan, of, Occasion::Ends)
+        self.sign(plan, of, (Occasion::Ends, None))
     }
 
     /// A sign was sent.
-    pub(crate) fn count_sign(&mut self) {
+    pub(crate) fn count_sign(&mut self, now_ms: u64) {
         self.number += 1;
+        self.sent_ms = Some(now_ms);
     }
 
     /// The sign of life, if it is time for one.
@@ -187,15 +219,20 @@ impl Nodes {
         if now_ms < self.next_sign_ms {
             return None;
         }
-        self.next_sign_ms = now_ms + HEARTBEAT_MS;
-        Some(self.sign(plan, of, Occasion::Time))
+        if self.turn == Turn::Last {
+            self.give_way(of.0, now_ms);
+        } else {
+            (self.next_sign_ms, self.turn) = (now_ms + HEARTBEAT_MS, Turn::Own);
+        }
+        let after_ms = self.sent_ms.map(|sent_ms| now_ms.saturating_sub(sent_ms));
+        Some(self.sign(plan, of, (Occasion::Time, after_ms)))
     }
 
     fn sign(
         &self,
         plan: &ClusterPlan,
         (seat, connection): (LinkSeat, u64),
-        why: Occasion,
+        (why, after_ms): (Occasion, Option<u64>),
     ) -> Vec<u8> {
         let form = SignForm {
             node: plan.node.0,
@@ -205,6 +242,7 @@ impl Nodes {
             link: seat.number,
             connection,
             number: Some(self.number),
+            after_ms,
             why,
         };
         serde_json::to_vec(&form).expect("texts and numbers are always JSON")
@@ -231,7 +269,7 @@ impl Nodes {
                 // This link does not bring it back.
                 self.next_sign_ms = u64::MAX;
             } else if seat.number > 0 {
-                self.give_way(seat, now_ms);
+                self.hear_own(seat, now_ms);
             }
             return Heard::Alive;
         }
@@ -250,9 +288,11 @@ impl Nodes {
         if self.others.len() >= NODES && !self.others.contains_key(&form.node) {
             return Heard::Alive;
         }
-        // A node that is alive is heard in this time. What was heard of its members is no sign.
-        let is_known = self.others.get(&form.node).is_some_and(|other| !other.links.is_empty());
-        let should_be_known = !is_known && self.up_ms + LEASE_MS <= now_ms;
+        // The sign before this one was sent when this link was there, even if this one was on its way for as long as a
+        // link stays with a server that is silent.
+        let was_there = form.after_ms.is_some_and(|after_ms| {
+            after_ms <= LEASE_MS && self.up_ms + SILENCE_MS + after_ms <= now_ms
+        });
         let (name, version, schedulers) = (form.name, form.version, form.schedulers);
         let other = self.others.entry(form.node).or_insert_with(|| Other::new(node, now_ms));
         other.view = NodeView { node, name, version, schedulers };
@@ -269,8 +309,7 @@ impl Nodes {
         other.links.insert(form.link, last);
         let misses_others = form.number.is_some_and(|number| {
             let in_order = known.and_then(|known| known.expects(form.connection));
-            in_order
-                .map_or(should_be_known && number > AFTER_GREETING, |expected| number > expected)
+            in_order.map_or(was_there && number > AFTER_GREETING, |expected| number > expected)
         });
         match known {
             _ if misses_others => Heard::Gap(node, known.map_or(0, |known| known.heard_ms)),
@@ -324,6 +363,9 @@ mod tests {
         }
     }
 
+    /// When a link that is connected since 0 is sure to hear the next sign of others.
+    const UP_MS: u64 = HEARTBEAT_MS + SILENCE_MS;
+
     fn seat(number: u16) -> LinkSeat {
         LinkSeat { number, schedulers: 2 }
     }
@@ -343,13 +385,13 @@ mod tests {
             let sign = first.sign_of_life(&own, (seat(0), 1), now_ms).filter(|_| is_up);
             if let Some(sign) = sign {
                 by_first += 1;
-                first.count_sign();
+                first.count_sign(now_ms);
                 assert_eq!(second.hear(&sign, (own.node, seat(1)), now_ms), Heard::Alive);
                 hear(&mut other, &sign, now_ms);
             }
             if let Some(sign) = second.sign_of_life(&own, (seat(1), 1), now_ms) {
                 by_second += 1;
-                second.count_sign();
+                second.count_sign(now_ms);
                 assert!(now_ms > 10_000, "not while the first is heard");
                 hear(&mut other, &sign, now_ms);
             }
@@ -374,10 +416,11 @@ mod tests {
         assert_eq!(nodes.take_ended(7_100, 5_000), [ClusterNode(9)]);
     }
 
-    /// The signs of a node with one link, by their connection and number.
+    /// The signs of a node with one link, by their connection and number, one every 2 s.
     fn hear(nodes: &mut Nodes, (connection, number): (u64, u64), now_ms: u64) -> Heard {
         let of_sender = Nodes { number, ..Nodes::default() };
-        let sign = of_sender.sign(&plan(1), (seat(0), connection), Occasion::Time);
+        let after_ms = (number > 0).then_some(HEARTBEAT_MS);
+        let sign = of_sender.sign(&plan(1), (seat(0), connection), (Occasion::Time, after_ms));
         nodes.hear(&sign, (ClusterNode(2), seat(0)), now_ms)
     }
 
@@ -386,16 +429,17 @@ mod tests {
         let came = Heard::Came(ClusterNode(1));
         for (signs, last) in [
             (&[(1, 7), (1, 8)][..], Heard::Alive),
-            (&[(1, 7), (1, 9)], Heard::Gap(ClusterNode(1), 0)),
+            (&[(1, 7), (1, 9)], Heard::Gap(ClusterNode(1), UP_MS - 1)),
             // It comes twice, or late.
             (&[(1, 7), (1, 7)], Heard::Alive),
             (&[(1, 7), (2, 0)], came),
             // Only its greeting is missing.
             (&[(1, 7), (2, 1)], came),
-            (&[(1, 7), (2, 2)], Heard::Gap(ClusterNode(1), 0)),
+            (&[(1, 7), (2, 2)], Heard::Gap(ClusterNode(1), UP_MS - 1)),
         ] {
             let mut nodes = Nodes::default();
-            let heard = signs.iter().map(|sign| hear(&mut nodes, *sign, 0));
+            let heard =
+                (UP_MS - 1..).zip(signs).map(|(now_ms, sign)| hear(&mut nodes, *sign, now_ms));
             assert_eq!(heard.collect::<Vec<_>>(), [came, last], "{signs:?}");
         }
     }
@@ -426,8 +470,8 @@ mod tests {
     fn a_node_that_was_never_heard_and_has_said_something_was_cut_off() {
         for (number, now_ms, expected) in [
             (1, LEASE_MS, Heard::Came(ClusterNode(1))),
-            (3, LEASE_MS - 1, Heard::Came(ClusterNode(1))),
-            (3, LEASE_MS, Heard::Gap(ClusterNode(1), 0)),
+            (3, UP_MS - 1, Heard::Came(ClusterNode(1))),
+            (3, UP_MS, Heard::Gap(ClusterNode(1), 0)),
         ] {
             let mut nodes = Nodes::default();
             nodes.come_back(seat(0), 0);
@@ -435,18 +479,54 @@ mod tests {
         }
         let mut nodes = Nodes::default();
         nodes.come_back(seat(0), 0);
-        nodes.meet(ClusterNode(1), LEASE_MS);
-        let heard = hear(&mut nodes, (1, 3), LEASE_MS);
+        nodes.meet(ClusterNode(1), UP_MS);
+        let heard = hear(&mut nodes, (1, 3), UP_MS);
         assert_eq!(heard, Heard::Gap(ClusterNode(1), 0), "one of its members has come before it");
         let mut nodes = Nodes::default();
         hear(&mut nodes, (1, 0), 0);
         nodes.come_back(seat(0), 0);
-        nodes.take_ended(LEASE_MS, LEASE_MS);
-        assert_eq!(
-            hear(&mut nodes, (1, 3), LEASE_MS),
-            Heard::Gap(ClusterNode(1), 0),
-            "the link connected meanwhile"
-        );
+        let heard = hear(&mut nodes, (1, 3), UP_MS);
+        assert_eq!(heard, Heard::Gap(ClusterNode(1), 0), "the link connected meanwhile");
+    }
+
+    #[test]
+    fn a_link_that_was_cut_off_from_the_others_of_its_node_tells_once_more_when_it_hears_them() {
+        let node = plan(1);
+        // The links of this node are connected to different servers of NATS; one was cut off with a link of another
+        // node, which hears the first link all the time, and may have connected after the second.
+        for is_known in [true, false] {
+            let (mut first, mut second) = (Nodes::default(), Nodes::default());
+            let mut other = Nodes::default();
+            first.come_back(seat(0), 0);
+            second.come_back(seat(1), 0);
+            other.come_back(seat(0), 0);
+            let greeting = second.greeting(&node, (seat(1), 1));
+            second.count_sign(0);
+            if is_known {
+                other.hear(&greeting, (ClusterNode(2), seat(0)), 0);
+            }
+            let (mut signs, mut gaps) = (0, Vec::new());
+            for now_ms in (50..40_000).step_by(50) {
+                let is_cut = (10_000..20_000).contains(&now_ms);
+                if let Some(sign) = first.sign_of_life(&node, (seat(0), 1), now_ms) {
+                    first.count_sign(now_ms);
+                    if !is_cut {
+                        second.hear(&sign, (node.node, seat(1)), now_ms);
+                    }
+                    let heard = other.hear(&sign, (ClusterNode(2), seat(0)), now_ms);
+                    assert!(!matches!(heard, Heard::Gap(..)), "at {now_ms}");
+                }
+                if let Some(sign) = second.sign_of_life(&node, (seat(1), 1), now_ms) {
+                    second.count_sign(now_ms);
+                    signs += 1;
+                    if !is_cut {
+                        let heard = other.hear(&sign, (ClusterNode(2), seat(0)), now_ms);
+                        gaps.extend(matches!(heard, Heard::Gap(..)).then_some(now_ms));
+                    }
+                }
+            }
+            assert_eq!((gaps, signs), (vec![22_000], 6), "one more, then it is silent again");
+        }
     }
 
     #[test]

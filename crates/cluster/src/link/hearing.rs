@@ -126,7 +126,7 @@ impl NatsLink {
         self.rejoin_ms.take_if(|due_ms| *due_ms <= now_ms);
         self.nodes.come_back(self.seat, now_ms);
         let greeting = self.nodes.greeting(&self.plan, (self.seat, self.connection));
-        self.say_sign(&greeting);
+        self.say_sign(&greeting, now_ms);
         self.news.push(ClusterNews::Back);
         if self.following.has_mail() {
             self.mail.come_back();

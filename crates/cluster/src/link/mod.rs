@@ -294,7 +294,7 @@ impl NatsLink {
         }
         let of = (self.seat, self.connection);
         if stays && let Some(sign) = self.nodes.sign_of_life(&self.plan, of, now_ms) {
-            self.say_sign(&sign);
+            self.say_sign(&sign, now_ms);
         }
         for node in self.nodes.take_ended(now_ms, self.heard_ms) {
             self.news.push(ClusterNews::NodeGone { node });
@@ -310,9 +310,9 @@ impl NatsLink {
     }
 
     /// Tells the other nodes. One that finds no room was not sent, so nobody misses it.
-    fn say_sign(&mut self, sign: &[u8]) {
+    fn say_sign(&mut self, sign: &[u8], now_ms: u64) {
         if self.speech.publish(&self.subjects.nodes(), sign) == Said::Yes {
-            self.nodes.count_sign();
+            self.nodes.count_sign(now_ms);
         }
     }
 
