@@ -274,9 +274,10 @@ impl Nodes {
             return Heard::Alive;
         }
         if form.why == Occasion::Ends {
-            self.given_up.remove(&form.node);
-            let known = self.others.remove(&form.node);
-            return known.map_or(Heard::Alive, |_| Heard::Ended(node));
+            let Some(known) = self.others.remove(&form.node) else { return Heard::Alive };
+            // A sign of another link of it may come later, through another server of NATS.
+            self.given_up.insert(form.node, known.links);
+            return Heard::Ended(node);
         }
         // The first link answers; the others have been told of by their own greetings.
         let is_first = seat.number == 0;
@@ -286,6 +287,8 @@ impl Nodes {
             self.next_sign_ms = now_ms;
         }
         if self.others.len() >= NODES && !self.others.contains_key(&form.node) {
+            // It may have room later, and was not cut off before.
+            self.up_ms = now_ms;
             return Heard::Alive;
         }
         // The sign before this one was sent when this link was there, even if this one was on its way for as long as a
@@ -527,6 +530,26 @@ mod tests {
             }
             assert_eq!((gaps, signs), (vec![22_000], 6), "one more, then it is silent again");
         }
+    }
+
+    #[test]
+    fn a_sign_that_comes_behind_the_farewell_of_its_node_is_no_gap() {
+        let mut nodes = Nodes::default();
+        hear(&mut nodes, (1, 4), 0);
+        let farewell = Nodes::default().farewell(&plan(1), (seat(1), 1));
+        let own = (ClusterNode(2), seat(0));
+        assert_eq!(nodes.hear(&farewell, own, UP_MS), Heard::Ended(ClusterNode(1)));
+        assert_eq!(hear(&mut nodes, (1, 5), UP_MS), Heard::Came(ClusterNode(1)));
+    }
+
+    #[test]
+    fn a_node_that_found_no_room_before_was_not_cut_off() {
+        let mut nodes = Nodes::default();
+        (0..NODES as u64).for_each(|node| nodes.meet(ClusterNode(1_000 + node), UP_MS));
+        assert_eq!(hear(&mut nodes, (1, 7), 2 * UP_MS), Heard::Alive);
+        nodes.others.pop_first();
+        let next_ms = 2 * UP_MS + HEARTBEAT_MS;
+        assert_eq!(hear(&mut nodes, (1, 8), next_ms), Heard::Came(ClusterNode(1)));
     }
 
     #[test]
