@@ -373,14 +373,14 @@ impl Stream {
         self.seen = Some((epoch, highest.max(*number)));
     }
 
-    /// Judges a state that this server has told.
+    /// Judges a state.
     fn judge(&mut self, sample: &StreamSample, leader: &str, now_ms: u64) -> Verdict {
         let is_known = self.seen.is_some_and(|(epoch, _)| epoch == sample.epoch);
         let highest = if is_known { self.seen_when_asked } else { 0 };
-        if self.may_be_emptied(sample) {
-            return Verdict::HasGoneBack;
+        match self.doubt.judge(highest, sample, leader, now_ms) {
+            Verdict::GoesOn if self.may_be_emptied(sample) => Verdict::HasGoneBack,
+            verdict => verdict,
         }
-        self.doubt.judge(highest, sample, leader, now_ms)
     }
 
     /// The epoch is known: what has waited for it gets it.
