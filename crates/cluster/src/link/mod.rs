@@ -221,7 +221,10 @@ impl NatsLink {
         }
         self.stats.failures += u64::from(!was_up);
         self.problem = Some(format!("{server}: {why}"));
-        let pause_ms = self.servers.fail(&mut self.random);
+        let pause_ms = match why {
+            LinkFault::CutOff => Servers::stay(&mut self.random),
+            _ => self.servers.fail(&mut self.random),
+        };
         self.stage = Stage::Pausing { until_ms: now_ms + pause_ms };
         if was_up {
             self.since_ms = now_ms;

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use channels::{ClusterOrder, Keeping, Payload};
-use cluster::{LinkEvent, LinkFault, NatsLink, limits};
+use cluster::{LinkEvent, LinkFault, NatsLink, NatsServer, limits};
 
 use crate::plan::{SEAT, plan, told};
 
@@ -155,6 +155,21 @@ fn a_connection_that_is_lost_behind_a_cut_is_followed_by_another_one_when_server
         hears(&mut link, "PING\r\n", late_ms).unwrap();
         assert_eq!(link.on_time(late_ms), expected, "it is back after {back_ms} ms");
     }
+}
+
+#[test]
+fn a_link_stays_at_its_server_when_it_connects_again_behind_a_cut() {
+    let mut plan = Arc::into_inner(plan(1, 4222, "v")).unwrap();
+    plan.servers.push(NatsServer { port: 4223, ..plan.servers[0].clone() });
+    let mut link = NatsLink::new(Arc::new(plan), SEAT, 7, 0);
+    welcome(&mut link, 0);
+    link.on_closed(LinkFault::CutOff, 0);
+    assert_eq!(link.server().unwrap().port, 4222);
+    link.on_closed(LinkFault::Ended, 0);
+    assert_eq!(link.server().unwrap().port, 4222, "there is no connection");
+    welcome(&mut link, limits::FIRST_PAUSE_MS);
+    link.on_closed(LinkFault::Ended, limits::FIRST_PAUSE_MS);
+    assert_eq!(link.server().unwrap().port, 4223);
 }
 
 #[test]
