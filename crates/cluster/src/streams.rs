@@ -153,6 +153,7 @@ impl Streams {
             stream.is_cut = false;
             stream.marks.clear();
             stream.epoch = None;
+            stream.doubt = Doubt::Nothing;
             stream.asking = Asking::Nothing;
             stream.wants = Wants::Sample;
             stream.waiting.clear();
@@ -424,12 +425,16 @@ mod tests {
         speech: Speech,
         subjects: Subjects,
         asked: u64,
+        replicas: u64,
+        /// When it answers.
+        now_ms: u64,
     }
 
     impl One {
         fn new() -> Self {
             let (speech, subjects) = (Speech::default(), Subjects::new("v", 1));
-            Self { streams: Streams::new(PLAN, Duty::Use), speech, subjects, asked: 0 }
+            let streams = Streams::new(PLAN, Duty::Use);
+            Self { streams, speech, subjects, asked: 0, replicas: 1, now_ms: 0 }
         }
 
         /// Asks; what was said since.
@@ -455,12 +460,15 @@ mod tests {
         ) -> (Vec<StreamNews>, String) {
             let mut config = forms::config(&PLAN, &self.subjects, 0);
             config["metadata"] = metadata;
+            config["num_replicas"] = self.replicas.into();
             let state = serde_json::json!({ "first_seq": 1, "last_seq": last });
-            let answer = serde_json::json!({ "config": config, "created": created, "state": state, "ts": at });
+            let answer = serde_json::json!({
+                "config": config, "created": created, "state": state, "ts": at, "cluster": { "leader": "a" },
+            });
             let (answer, headers) = (answer.to_string(), NatsHeaders::new(b""));
             let with = (&mut self.speech, &self.subjects);
-            let asked = (0, self.asked);
-            let news = self.streams.on_answer(asked, (headers, answer.as_bytes()), with, 7, 0);
+            let (asked, now_ms) = ((0, self.asked), self.now_ms);
+            let news = self.streams.on_answer(asked, (headers, answer.as_bytes()), with, 7, now_ms);
             let said = String::from_utf8(self.speech.take(0)).unwrap();
             self.asked += said.matches("PUB $JS.API").count() as u64;
             (news, said)
@@ -575,5 +583,20 @@ mod tests {
         assert!(news.is_empty());
         assert!(said.contains("PUB $JS.API.STREAM.UPDATE.v-h-0"), "{said}");
         assert!(said.contains("\"velodrome-epoch\":\"0000000000000007\""), "{said}");
+    }
+
+    #[test]
+    fn a_doubt_ends_with_its_connection() {
+        let mut one = One::new();
+        one.replicas = 3;
+        for (asked_ms, last) in [(0, 9), (SAMPLE_MS, 8)] {
+            one.ask(asked_ms);
+            one.now_ms = asked_ms;
+            assert_eq!(one.answer("2026-01-01T00:00:00Z", last).1, "");
+        }
+        one.streams.forget(|_| false);
+        one.ask(5 * SAMPLE_MS);
+        one.now_ms = 5 * SAMPLE_MS;
+        assert_eq!(one.answer("2026-01-01T00:00:00Z", 8).1, "", "another old leader, perhaps");
     }
 }
