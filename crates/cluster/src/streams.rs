@@ -4,21 +4,17 @@
 //! number than was seen before, beyond [`doubt`](crate::doubt), has lost messages: it gets a new epoch, because numbers
 //! will be used again. Never reads a message.
 
-use std::collections::VecDeque;
-
 use serde_json::Value;
 use wire::nats::NatsHeaders;
 
 use crate::doubt::{Doubt, Verdict};
 use crate::held::{Held, Numbered};
 use crate::limits::{NEW_STREAM_MS, SAMPLE_MS, STREAM_AGAIN_MS, STREAM_ANSWER_MS};
+use crate::marks::Marks;
 use crate::plan::StreamPlan;
 use crate::speech::{Request, Speech};
 use crate::stream_forms::{self as forms, ApiError, Mark, StreamAnswer, StreamSample};
 use crate::subjects::Subjects;
-
-/// 1 s between two marks: a stream may answer before its last message has gone out.
-const MARKS_APART_MS: u64 = 1_000;
 
 const NO_JETSTREAM: &str = "JetStream is not enabled, or not ready, on the servers of NATS";
 
@@ -72,10 +68,7 @@ struct Stream {
     asked_ms: u64,
     /// The highest number that was seen then. What comes later may overtake the answer.
     seen_when_asked: u64,
-    /// The last states, a second or more apart: when each was asked for, and the number of the last message.
-    marks: VecDeque<Mark>,
-    /// Messages of this connection may be missing behind these marks.
-    is_cut: bool,
+    marks: Marks,
     /// The mark when the connection was lost.
     at_loss: Option<Mark>,
     doubt: Doubt,
@@ -145,13 +138,10 @@ impl Streams {
     /// earlier loss stay where channels still have to be read since then.
     pub(crate) fn forget(&mut self, is_unread: impl Fn(u16) -> bool) {
         for (shard, stream) in (0..).zip(&mut self.streams) {
+            let mark = stream.marks.take();
             if !is_unread(shard) {
-                // Messages from before the last state was asked for have come before its answer.
-                let skipped = usize::from(!stream.is_cut);
-                stream.at_loss = stream.marks.iter().rev().nth(skipped).copied();
+                stream.at_loss = mark;
             }
-            stream.is_cut = false;
-            stream.marks.clear();
             stream.epoch = None;
             stream.doubt = Doubt::Nothing;
             stream.asking = Asking::Nothing;
@@ -163,13 +153,9 @@ impl Streams {
         }
     }
 
-    /// Messages since this time may not have come, although the link is connected: a later state of a stream does not
-    /// show what has come.
+    /// Messages since this time may not have come, although the link is connected.
     pub(crate) fn distrust(&mut self, since_ms: u64) {
-        for stream in &mut self.streams {
-            stream.marks.retain(|mark| mark.asked_ms + STREAM_ANSWER_MS < since_ms);
-            stream.is_cut = true;
-        }
+        self.streams.iter_mut().for_each(|stream| stream.marks.distrust(since_ms));
     }
 
     /// A read needs a sample that is taken from now on.
@@ -391,14 +377,8 @@ impl Stream {
         self.seen = Some((sample.epoch, highest.max(sample.last)));
         self.epoch = Some(sample.epoch);
         self.doubt = Doubt::Nothing;
-        let mark = Mark { epoch: sample.epoch, asked_ms: self.asked_ms, last: sample.last };
-        let is_later = |before: &Mark| before.asked_ms + MARKS_APART_MS <= mark.asked_ms;
-        if !self.is_cut && self.marks.back().is_none_or(is_later) {
-            self.marks.push_back(mark);
-            if self.marks.len() > 2 {
-                self.marks.pop_front();
-            }
-        }
+        let (epoch, asked_ms, last) = (sample.epoch, self.asked_ms, sample.last);
+        self.marks.add(Mark { epoch, asked_ms, last });
         let mut news = Vec::new();
         for numbered in std::mem::take(&mut self.held).release() {
             self.note(&numbered, sample.epoch);
