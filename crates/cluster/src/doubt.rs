@@ -1,7 +1,8 @@
 //! Whether a stream has lost messages, if a server tells a state that is older than what was seen.
 //!
 //! Owns the verdict. A stream that is kept on several servers is led by one of them. One that was cut off from the
-//! others still leads, with an old state, until it hears of its successor. Never asks a stream.
+//! others still leads, with an old state, until it hears of its successor; and a server that knows no leader answers
+//! with what it has itself. Never asks a stream.
 
 use crate::limits::AGREEMENT_MS;
 use crate::stream_forms::StreamSample;
@@ -11,7 +12,7 @@ use crate::stream_forms::StreamSample;
 pub(crate) enum Doubt {
     #[default]
     Nothing,
-    /// This server has told an older state, the first one at this time.
+    /// An older state was told, the first one at this time, the last one by this leader.
     Told { since_ms: u64, leader: String },
     /// Numbers have come again.
     Repeated,
@@ -27,7 +28,8 @@ pub(crate) enum Verdict {
 }
 
 impl Doubt {
-    /// Judges a state that this server has told. `highest`: the number that was seen when it was asked; 0: none.
+    /// Judges a state. `leader`: the server that leads the stream, for the one that has told it; empty: it knows none.
+    /// `highest`: the number that was seen when it was asked; 0: none.
     pub(crate) fn judge(
         &mut self,
         highest: u64,
@@ -36,6 +38,9 @@ impl Doubt {
         now_ms: u64,
     ) -> Verdict {
         let is_older = highest > sample.last;
+        if sample.replicas > 1 && leader.is_empty() {
+            return Verdict::Unclear;
+        }
         match self {
             // It was older a moment ago, and has grown since.
             Self::Told { leader: before, .. } if !is_older && before == leader => {
@@ -96,6 +101,11 @@ mod tests {
             // Numbers were used again.
             (&[(8, "a", 0), (9, "a", 1_000)], HasGoneBack),
             (&[(8, "a", 0), (8, "b", 1_000), (9, "b", 2_000)], HasGoneBack),
+            // Servers of the stream that know no leader, each with its own state.
+            (&[(8, "", 0), (9, "", 1_000)], Unclear),
+            (&[(8, "", 0), (8, "", AGREEMENT_MS)], Unclear),
+            (&[(9, "", 0)], Unclear),
+            (&[(9, "", 0), (9, "b", 1_000)], GoesOn),
         ] {
             let mut doubt = Doubt::Nothing;
             let verdicts = answers.iter().map(|answer| judged(&mut doubt, *answer, 3));

@@ -17,6 +17,7 @@ mod leases;
 pub mod limits;
 mod link;
 mod mail;
+mod marks;
 mod member_form;
 mod nkey;
 mod nodes;

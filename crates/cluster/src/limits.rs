@@ -85,9 +85,9 @@ pub const LEASE_HELD_MS: u64 = 6_000;
 /// the holder has let go.
 pub const LEASE_FREE_MS: u64 = 8_000;
 
-/// 5 s in which servers of NATS that could not reach each other agree on the leaders of streams; a leader tells the
-/// others each second that it is there. Beyond: a state of a stream that is older than what was seen before is
-/// believed, and what was missed is read.
+/// 5 s in which a server of NATS that led a stream and was cut off hears of the new leader, which tells the others each
+/// second that it is there. Beyond: a state of a stream that is older than what was seen before is believed, if its
+/// server knows a leader, and what was missed is read.
 pub const AGREEMENT_MS: u64 = 5_000;
 
 /// 2 s over which links connect again after a cut between servers of NATS, so that they do not at the same moment.

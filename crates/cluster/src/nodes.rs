@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use channels::ClusterNode;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{HEARTBEAT_MS, LEASE_MS, NODES, QUIET_MS};
+use crate::limits::{HEARTBEAT_MS, LEASE_MS, NODES, QUIET_MS, SILENCE_MS};
 use crate::plan::{ClusterPlan, LinkSeat};
 
 /// 250 ms between two signs of life because others have just come.
@@ -22,6 +22,10 @@ const LAST_TURN_MS: u64 = 3_000;
 
 /// 3 s after which a server that was asked ([`QUIET_MS`]) has answered, if it is there.
 const NEWS_MS: u64 = QUIET_MS + 1_000;
+
+/// The number of the first sign behind a greeting. A server of NATS that has just begun takes links before it has found
+/// the other servers, so their greetings may reach nobody, and nothing else of theirs either.
+const AFTER_GREETING: u64 = 1;
 
 /// A sign of life.
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,6 +40,9 @@ struct SignForm {
     /// The number of the sign on that connection, from 0. Older versions do not tell it.
     #[serde(default)]
     number: Option<u64>,
+    /// How long after the one before it on that connection.
+    #[serde(default)]
+    after_ms: Option<u64>,
     /// Why it is sent.
     #[serde(default)]
     why: Occasion,
@@ -51,6 +58,19 @@ enum Occasion {
     Came,
     /// The node ends.
     Ends,
+}
+
+/// Whose turn it is to tell that a node is alive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Turn {
+    /// That of another link.
+    #[default]
+    Others,
+    /// That of this link: no other was heard.
+    Own,
+    /// Another link is heard again. This one tells once more: links that were cut off from it have missed the signs
+    /// before, and perhaps hear this node without a gap otherwise.
+    Last,
 }
 
 /// Another node as this one knows it.
@@ -75,8 +95,8 @@ pub(crate) enum Heard {
     Came(ClusterNode),
     /// A node has ended.
     Ended(ClusterNode),
-    /// Signs of this node before it did not arrive, and with them other messages may not have.
-    Gap(ClusterNode),
+    /// Signs of this node before it did not arrive, and with them other messages may not have, since this time.
+    Gap(ClusterNode, u64),
 }
 
 /// The last sign of a link of another node.
@@ -85,12 +105,13 @@ struct LastSign {
     connection: u64,
     /// `None`: what follows need not be the next one.
     number: Option<u64>,
+    heard_ms: u64,
 }
 
 impl LastSign {
-    /// The number of the next sign, on this connection; `None`: it may be any.
+    /// The number of the next sign on this connection; `None`: it may be any.
     fn expects(self, connection: u64) -> Option<u64> {
-        self.number.map(|last| if self.connection == connection { last + 1 } else { 0 })
+        self.number.filter(|_| self.connection == connection).map(|last| last + 1)
     }
 }
 
@@ -120,6 +141,9 @@ pub(crate) struct Nodes {
     given_up: BTreeMap<u64, LastSigns>,
     /// The number of this link's next sign on its connection.
     number: u64,
+    /// When it has sent the last one.
+    sent_ms: Option<u64>,
+    turn: Turn,
     /// Since when it is connected.
     up_ms: u64,
     next_sign_ms: u64,
@@ -146,7 +170,7 @@ impl Nodes {
             other.links.values_mut().for_each(|last| last.number = None);
         }
         self.given_up.clear();
-        (self.number, self.up_ms) = (0, now_ms);
+        (self.number, self.sent_ms, self.up_ms) = (0, None, now_ms);
         self.give_way(seat, now_ms);
     }
 
@@ -154,21 +178,35 @@ impl Nodes {
     fn give_way(&mut self, seat: LinkSeat, now_ms: u64) {
         let turn_ms = (u64::from(seat.number) * TURN_MS).min(LAST_TURN_MS);
         self.next_sign_ms = now_ms + HEARTBEAT_MS + turn_ms;
+        self.turn = Turn::Others;
+    }
+
+    /// Another link of this node was heard.
+    fn hear_own(&mut self, seat: LinkSeat, now_ms: u64) {
+        match self.turn {
+            Turn::Others => self.give_way(seat, now_ms),
+            Turn::Own => {
+                // Until then the servers of NATS have found each other.
+                (self.next_sign_ms, self.turn) = (now_ms + HEARTBEAT_MS, Turn::Last);
+            }
+            Turn::Last => {}
+        }
     }
 
     /// The greeting of a link that has connected.
     pub(crate) fn greeting(&self, plan: &ClusterPlan, of: (LinkSeat, u64)) -> Vec<u8> {
-        self.sign(plan, of, Occasion::Came)
+        self.sign(plan, of, (Occasion::Came, None))
     }
 
     /// The farewell of a node at its end.
     pub(crate) fn farewell(&self, plan: &ClusterPlan, of: (LinkSeat, u64)) -> Vec<u8> {
-        self.sign(plan, of, Occasion::Ends)
+        self.sign(plan, of, (Occasion::Ends, None))
     }
 
     /// A sign was sent.
-    pub(crate) fn count_sign(&mut self) {
+    pub(crate) fn count_sign(&mut self, now_ms: u64) {
         self.number += 1;
+        self.sent_ms = Some(now_ms);
     }
 
     /// The sign of life, if it is time for one.
@@ -181,15 +219,20 @@ impl Nodes {
         if now_ms < self.next_sign_ms {
             return None;
         }
-        self.next_sign_ms = now_ms + HEARTBEAT_MS;
-        Some(self.sign(plan, of, Occasion::Time))
+        if self.turn == Turn::Last {
+            self.give_way(of.0, now_ms);
+        } else {
+            (self.next_sign_ms, self.turn) = (now_ms + HEARTBEAT_MS, Turn::Own);
+        }
+        let after_ms = self.sent_ms.map(|sent_ms| now_ms.saturating_sub(sent_ms));
+        Some(self.sign(plan, of, (Occasion::Time, after_ms)))
     }
 
     fn sign(
         &self,
         plan: &ClusterPlan,
         (seat, connection): (LinkSeat, u64),
-        why: Occasion,
+        (why, after_ms): (Occasion, Option<u64>),
     ) -> Vec<u8> {
         let form = SignForm {
             node: plan.node.0,
@@ -199,6 +242,7 @@ impl Nodes {
             link: seat.number,
             connection,
             number: Some(self.number),
+            after_ms,
             why,
         };
         serde_json::to_vec(&form).expect("texts and numbers are always JSON")
@@ -225,14 +269,15 @@ impl Nodes {
                 // This link does not bring it back.
                 self.next_sign_ms = u64::MAX;
             } else if seat.number > 0 {
-                self.give_way(seat, now_ms);
+                self.hear_own(seat, now_ms);
             }
             return Heard::Alive;
         }
         if form.why == Occasion::Ends {
-            self.given_up.remove(&form.node);
-            let known = self.others.remove(&form.node);
-            return known.map_or(Heard::Alive, |_| Heard::Ended(node));
+            let Some(known) = self.others.remove(&form.node) else { return Heard::Alive };
+            // A sign of another link of it may come later, through another server of NATS.
+            self.given_up.insert(form.node, known.links);
+            return Heard::Ended(node);
         }
         // The first link answers; the others have been told of by their own greetings.
         let is_first = seat.number == 0;
@@ -242,11 +287,15 @@ impl Nodes {
             self.next_sign_ms = now_ms;
         }
         if self.others.len() >= NODES && !self.others.contains_key(&form.node) {
+            // It may have room later, and was not cut off before.
+            self.up_ms = now_ms;
             return Heard::Alive;
         }
-        // A node that is alive is heard in this time.
-        let should_be_known =
-            !self.others.contains_key(&form.node) && self.up_ms + LEASE_MS <= now_ms;
+        // The sign before this one was sent when this link was there, even if this one was on its way for as long as a
+        // link stays with a server that is silent.
+        let was_there = form.after_ms.is_some_and(|after_ms| {
+            after_ms <= LEASE_MS && self.up_ms + SILENCE_MS + after_ms <= now_ms
+        });
         let (name, version, schedulers) = (form.name, form.version, form.schedulers);
         let other = self.others.entry(form.node).or_insert_with(|| Other::new(node, now_ms));
         other.view = NodeView { node, name, version, schedulers };
@@ -254,14 +303,19 @@ impl Nodes {
         let given_up = self.given_up.remove(&form.node);
         let was_given_up = given_up.is_some();
         other.links.extend(given_up.into_iter().flatten());
-        let last = LastSign { connection: form.connection, number: form.number };
-        let known = other.links.insert(form.link, last);
+        let last = LastSign { connection: form.connection, number: form.number, heard_ms: now_ms };
+        let known = other.links.get(&form.link).copied();
+        if known.is_some_and(|known| known.connection > form.connection) {
+            // It comes late, through another server of NATS than those after it.
+            return if was_given_up { Heard::Came(node) } else { Heard::Alive };
+        }
+        other.links.insert(form.link, last);
         let misses_others = form.number.is_some_and(|number| {
             let in_order = known.and_then(|known| known.expects(form.connection));
-            in_order.map_or(should_be_known && number > 0, |expected| number > expected)
+            in_order.map_or(was_there && number > AFTER_GREETING, |expected| number > expected)
         });
         match known {
-            _ if misses_others => Heard::Gap(node),
+            _ if misses_others => Heard::Gap(node, known.map_or(0, |known| known.heard_ms)),
             Some(known) if known.connection == form.connection && !was_given_up => Heard::Alive,
             _ => Heard::Came(node),
         }
@@ -312,6 +366,9 @@ mod tests {
         }
     }
 
+    /// When a link that is connected since 0 is sure to hear the next sign of others.
+    const UP_MS: u64 = HEARTBEAT_MS + SILENCE_MS;
+
     fn seat(number: u16) -> LinkSeat {
         LinkSeat { number, schedulers: 2 }
     }
@@ -331,13 +388,13 @@ mod tests {
             let sign = first.sign_of_life(&own, (seat(0), 1), now_ms).filter(|_| is_up);
             if let Some(sign) = sign {
                 by_first += 1;
-                first.count_sign();
+                first.count_sign(now_ms);
                 assert_eq!(second.hear(&sign, (own.node, seat(1)), now_ms), Heard::Alive);
                 hear(&mut other, &sign, now_ms);
             }
             if let Some(sign) = second.sign_of_life(&own, (seat(1), 1), now_ms) {
                 by_second += 1;
-                second.count_sign();
+                second.count_sign(now_ms);
                 assert!(now_ms > 10_000, "not while the first is heard");
                 hear(&mut other, &sign, now_ms);
             }
@@ -362,10 +419,11 @@ mod tests {
         assert_eq!(nodes.take_ended(7_100, 5_000), [ClusterNode(9)]);
     }
 
-    /// The signs of a node with one link, by their connection and number.
+    /// The signs of a node with one link, by their connection and number, one every 2 s.
     fn hear(nodes: &mut Nodes, (connection, number): (u64, u64), now_ms: u64) -> Heard {
         let of_sender = Nodes { number, ..Nodes::default() };
-        let sign = of_sender.sign(&plan(1), (seat(0), connection), Occasion::Time);
+        let after_ms = (number > 0).then_some(HEARTBEAT_MS);
+        let sign = of_sender.sign(&plan(1), (seat(0), connection), (Occasion::Time, after_ms));
         nodes.hear(&sign, (ClusterNode(2), seat(0)), now_ms)
     }
 
@@ -374,22 +432,35 @@ mod tests {
         let came = Heard::Came(ClusterNode(1));
         for (signs, last) in [
             (&[(1, 7), (1, 8)][..], Heard::Alive),
-            (&[(1, 7), (1, 9)], Heard::Gap(ClusterNode(1))),
+            (&[(1, 7), (1, 9)], Heard::Gap(ClusterNode(1), UP_MS - 1)),
             // It comes twice, or late.
             (&[(1, 7), (1, 7)], Heard::Alive),
             (&[(1, 7), (2, 0)], came),
-            (&[(1, 7), (2, 1)], Heard::Gap(ClusterNode(1))),
+            // Only its greeting is missing.
+            (&[(1, 7), (2, 1)], came),
+            (&[(1, 7), (2, 2)], Heard::Gap(ClusterNode(1), UP_MS - 1)),
         ] {
             let mut nodes = Nodes::default();
-            let heard = signs.iter().map(|sign| hear(&mut nodes, *sign, 0));
+            let heard =
+                (UP_MS - 1..).zip(signs).map(|(now_ms, sign)| hear(&mut nodes, *sign, now_ms));
             assert_eq!(heard.collect::<Vec<_>>(), [came, last], "{signs:?}");
         }
     }
 
     #[test]
+    fn signs_of_a_connection_that_has_ended_may_come_late_and_are_no_gap() {
+        let mut nodes = Nodes::default();
+        // Its server of NATS stood still, and goes on when the link has connected to another one.
+        let heard = [(1, 7), (2, 0), (2, 1), (1, 8), (1, 9), (2, 2)];
+        let heard = heard.map(|sign| hear(&mut nodes, sign, 0));
+        assert!(!heard.contains(&Heard::Gap(ClusterNode(1), 0)), "{heard:?}");
+        assert_eq!(hear(&mut nodes, (2, 4), 0), Heard::Gap(ClusterNode(1), 0));
+    }
+
+    #[test]
     fn a_node_that_was_given_up_and_comes_back_stood_still_or_was_cut_off() {
         for (number, expected) in
-            [(1, Heard::Came(ClusterNode(1))), (4, Heard::Gap(ClusterNode(1)))]
+            [(1, Heard::Came(ClusterNode(1))), (4, Heard::Gap(ClusterNode(1), 0))]
         {
             let mut nodes = Nodes::default();
             hear(&mut nodes, (1, 0), 0);
@@ -401,23 +472,84 @@ mod tests {
     #[test]
     fn a_node_that_was_never_heard_and_has_said_something_was_cut_off() {
         for (number, now_ms, expected) in [
-            (0, LEASE_MS, Heard::Came(ClusterNode(1))),
-            (3, LEASE_MS - 1, Heard::Came(ClusterNode(1))),
-            (3, LEASE_MS, Heard::Gap(ClusterNode(1))),
+            (1, LEASE_MS, Heard::Came(ClusterNode(1))),
+            (3, UP_MS - 1, Heard::Came(ClusterNode(1))),
+            (3, UP_MS, Heard::Gap(ClusterNode(1), 0)),
         ] {
             let mut nodes = Nodes::default();
             nodes.come_back(seat(0), 0);
             assert_eq!(hear(&mut nodes, (1, number), now_ms), expected, "{number} at {now_ms}");
         }
         let mut nodes = Nodes::default();
+        nodes.come_back(seat(0), 0);
+        nodes.meet(ClusterNode(1), UP_MS);
+        let heard = hear(&mut nodes, (1, 3), UP_MS);
+        assert_eq!(heard, Heard::Gap(ClusterNode(1), 0), "one of its members has come before it");
+        let mut nodes = Nodes::default();
         hear(&mut nodes, (1, 0), 0);
         nodes.come_back(seat(0), 0);
-        nodes.take_ended(LEASE_MS, LEASE_MS);
-        assert_eq!(
-            hear(&mut nodes, (1, 3), LEASE_MS),
-            Heard::Gap(ClusterNode(1)),
-            "the link connected meanwhile"
-        );
+        let heard = hear(&mut nodes, (1, 3), UP_MS);
+        assert_eq!(heard, Heard::Gap(ClusterNode(1), 0), "the link connected meanwhile");
+    }
+
+    #[test]
+    fn a_link_that_was_cut_off_from_the_others_of_its_node_tells_once_more_when_it_hears_them() {
+        let node = plan(1);
+        // The links of this node are connected to different servers of NATS; one was cut off with a link of another
+        // node, which hears the first link all the time, and may have connected after the second.
+        for is_known in [true, false] {
+            let (mut first, mut second) = (Nodes::default(), Nodes::default());
+            let mut other = Nodes::default();
+            first.come_back(seat(0), 0);
+            second.come_back(seat(1), 0);
+            other.come_back(seat(0), 0);
+            let greeting = second.greeting(&node, (seat(1), 1));
+            second.count_sign(0);
+            if is_known {
+                other.hear(&greeting, (ClusterNode(2), seat(0)), 0);
+            }
+            let (mut signs, mut gaps) = (0, Vec::new());
+            for now_ms in (50..40_000).step_by(50) {
+                let is_cut = (10_000..20_000).contains(&now_ms);
+                if let Some(sign) = first.sign_of_life(&node, (seat(0), 1), now_ms) {
+                    first.count_sign(now_ms);
+                    if !is_cut {
+                        second.hear(&sign, (node.node, seat(1)), now_ms);
+                    }
+                    let heard = other.hear(&sign, (ClusterNode(2), seat(0)), now_ms);
+                    assert!(!matches!(heard, Heard::Gap(..)), "at {now_ms}");
+                }
+                if let Some(sign) = second.sign_of_life(&node, (seat(1), 1), now_ms) {
+                    second.count_sign(now_ms);
+                    signs += 1;
+                    if !is_cut {
+                        let heard = other.hear(&sign, (ClusterNode(2), seat(0)), now_ms);
+                        gaps.extend(matches!(heard, Heard::Gap(..)).then_some(now_ms));
+                    }
+                }
+            }
+            assert_eq!((gaps, signs), (vec![22_000], 6), "one more, then it is silent again");
+        }
+    }
+
+    #[test]
+    fn a_sign_that_comes_behind_the_farewell_of_its_node_is_no_gap() {
+        let mut nodes = Nodes::default();
+        hear(&mut nodes, (1, 4), 0);
+        let farewell = Nodes::default().farewell(&plan(1), (seat(1), 1));
+        let own = (ClusterNode(2), seat(0));
+        assert_eq!(nodes.hear(&farewell, own, UP_MS), Heard::Ended(ClusterNode(1)));
+        assert_eq!(hear(&mut nodes, (1, 5), UP_MS), Heard::Came(ClusterNode(1)));
+    }
+
+    #[test]
+    fn a_node_that_found_no_room_before_was_not_cut_off() {
+        let mut nodes = Nodes::default();
+        (0..NODES as u64).for_each(|node| nodes.meet(ClusterNode(1_000 + node), UP_MS));
+        assert_eq!(hear(&mut nodes, (1, 7), 2 * UP_MS), Heard::Alive);
+        nodes.others.pop_first();
+        let next_ms = 2 * UP_MS + HEARTBEAT_MS;
+        assert_eq!(hear(&mut nodes, (1, 8), next_ms), Heard::Came(ClusterNode(1)));
     }
 
     #[test]
@@ -426,6 +558,6 @@ mod tests {
         hear(&mut nodes, (1, 0), 0);
         nodes.come_back(seat(0), 5_000);
         assert_eq!(hear(&mut nodes, (1, 3), 5_100), Heard::Alive);
-        assert_eq!(hear(&mut nodes, (1, 5), 7_100), Heard::Gap(ClusterNode(1)));
+        assert_eq!(hear(&mut nodes, (1, 5), 7_100), Heard::Gap(ClusterNode(1), 5_100));
     }
 }

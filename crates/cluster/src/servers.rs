@@ -50,6 +50,12 @@ impl Servers {
         self.failures = 0;
     }
 
+    /// The link has ended the connection to a server that is there, and connects to it again after so many milliseconds:
+    /// another one may be cut off.
+    pub(crate) fn stay(random: &mut fastrand::Rng) -> u64 {
+        random.u64(1..=FIRST_PAUSE_MS / 2)
+    }
+
     /// The connection has ended or failed. The next server is tried after so many milliseconds: at once until all were
     /// tried, then after growing pauses, which differ from link to link, so that a server that comes back is not
     /// met by all at once.

@@ -146,7 +146,8 @@ impl ApiError {
 }
 
 impl StreamAnswer {
-    /// The name of the server that has answered: it leads the stream, or has not heard yet that another one does.
+    /// The name of the server that leads the stream, as far as the one knows that has answered. Usually it is that one;
+    /// but where a server of the stream knows no leader, it answers as well, with what it has itself and no name.
     pub(crate) fn leader(&self) -> &str {
         &self.cluster.leader
     }

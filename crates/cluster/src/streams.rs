@@ -4,21 +4,17 @@
 //! number than was seen before, beyond [`doubt`](crate::doubt), has lost messages: it gets a new epoch, because numbers
 //! will be used again. Never reads a message.
 
-use std::collections::VecDeque;
-
 use serde_json::Value;
 use wire::nats::NatsHeaders;
 
 use crate::doubt::{Doubt, Verdict};
 use crate::held::{Held, Numbered};
 use crate::limits::{NEW_STREAM_MS, SAMPLE_MS, STREAM_AGAIN_MS, STREAM_ANSWER_MS};
+use crate::marks::Marks;
 use crate::plan::StreamPlan;
 use crate::speech::{Request, Speech};
 use crate::stream_forms::{self as forms, ApiError, Mark, StreamAnswer, StreamSample};
 use crate::subjects::Subjects;
-
-/// 1 s between two marks: a stream may answer before its last message has gone out.
-const MARKS_APART_MS: u64 = 1_000;
 
 const NO_JETSTREAM: &str = "JetStream is not enabled, or not ready, on the servers of NATS";
 
@@ -72,8 +68,7 @@ struct Stream {
     asked_ms: u64,
     /// The highest number that was seen then. What comes later may overtake the answer.
     seen_when_asked: u64,
-    /// The last states, a second or more apart: when each was asked for, and the number of the last message.
-    marks: VecDeque<Mark>,
+    marks: Marks,
     /// The mark when the connection was lost.
     at_loss: Option<Mark>,
     doubt: Doubt,
@@ -143,12 +138,12 @@ impl Streams {
     /// earlier loss stay where channels still have to be read since then.
     pub(crate) fn forget(&mut self, is_unread: impl Fn(u16) -> bool) {
         for (shard, stream) in (0..).zip(&mut self.streams) {
+            let mark = stream.marks.take();
             if !is_unread(shard) {
-                // Messages from before the last state was asked for have come before its answer.
-                stream.at_loss = stream.marks.iter().rev().nth(1).copied();
+                stream.at_loss = mark;
             }
-            stream.marks.clear();
             stream.epoch = None;
+            stream.doubt = Doubt::Nothing;
             stream.asking = Asking::Nothing;
             stream.wants = Wants::Sample;
             stream.waiting.clear();
@@ -156,6 +151,11 @@ impl Streams {
             stream.held = Held::default();
             (stream.last_added, stream.last_result) = (0, 0);
         }
+    }
+
+    /// Messages since this time may not have come, although the link is connected.
+    pub(crate) fn distrust(&mut self, since_ms: u64) {
+        self.streams.iter_mut().for_each(|stream| stream.marks.distrust(since_ms));
     }
 
     /// A read needs a sample that is taken from now on.
@@ -360,14 +360,14 @@ impl Stream {
         self.seen = Some((epoch, highest.max(*number)));
     }
 
-    /// Judges a state that this server has told.
+    /// Judges a state.
     fn judge(&mut self, sample: &StreamSample, leader: &str, now_ms: u64) -> Verdict {
         let is_known = self.seen.is_some_and(|(epoch, _)| epoch == sample.epoch);
         let highest = if is_known { self.seen_when_asked } else { 0 };
-        if self.may_be_emptied(sample) {
-            return Verdict::HasGoneBack;
+        match self.doubt.judge(highest, sample, leader, now_ms) {
+            Verdict::GoesOn if self.may_be_emptied(sample) => Verdict::HasGoneBack,
+            verdict => verdict,
         }
-        self.doubt.judge(highest, sample, leader, now_ms)
     }
 
     /// The epoch is known: what has waited for it gets it.
@@ -377,14 +377,8 @@ impl Stream {
         self.seen = Some((sample.epoch, highest.max(sample.last)));
         self.epoch = Some(sample.epoch);
         self.doubt = Doubt::Nothing;
-        let mark = Mark { epoch: sample.epoch, asked_ms: self.asked_ms, last: sample.last };
-        if self.marks.back().is_none_or(|before| before.asked_ms + MARKS_APART_MS <= mark.asked_ms)
-        {
-            self.marks.push_back(mark);
-            if self.marks.len() > 2 {
-                self.marks.pop_front();
-            }
-        }
+        let (epoch, asked_ms, last) = (sample.epoch, self.asked_ms, sample.last);
+        self.marks.add(Mark { epoch, asked_ms, last });
         let mut news = Vec::new();
         for numbered in std::mem::take(&mut self.held).release() {
             self.note(&numbered, sample.epoch);
@@ -411,12 +405,16 @@ mod tests {
         speech: Speech,
         subjects: Subjects,
         asked: u64,
+        replicas: u64,
+        /// When it answers.
+        now_ms: u64,
     }
 
     impl One {
         fn new() -> Self {
             let (speech, subjects) = (Speech::default(), Subjects::new("v", 1));
-            Self { streams: Streams::new(PLAN, Duty::Use), speech, subjects, asked: 0 }
+            let streams = Streams::new(PLAN, Duty::Use);
+            Self { streams, speech, subjects, asked: 0, replicas: 1, now_ms: 0 }
         }
 
         /// Asks; what was said since.
@@ -442,12 +440,15 @@ mod tests {
         ) -> (Vec<StreamNews>, String) {
             let mut config = forms::config(&PLAN, &self.subjects, 0);
             config["metadata"] = metadata;
+            config["num_replicas"] = self.replicas.into();
             let state = serde_json::json!({ "first_seq": 1, "last_seq": last });
-            let answer = serde_json::json!({ "config": config, "created": created, "state": state, "ts": at });
+            let answer = serde_json::json!({
+                "config": config, "created": created, "state": state, "ts": at, "cluster": { "leader": "a" },
+            });
             let (answer, headers) = (answer.to_string(), NatsHeaders::new(b""));
             let with = (&mut self.speech, &self.subjects);
-            let asked = (0, self.asked);
-            let news = self.streams.on_answer(asked, (headers, answer.as_bytes()), with, 7, 0);
+            let (asked, now_ms) = ((0, self.asked), self.now_ms);
+            let news = self.streams.on_answer(asked, (headers, answer.as_bytes()), with, 7, now_ms);
             let said = String::from_utf8(self.speech.take(0)).unwrap();
             self.asked += said.matches("PUB $JS.API").count() as u64;
             (news, said)
@@ -562,5 +563,20 @@ mod tests {
         assert!(news.is_empty());
         assert!(said.contains("PUB $JS.API.STREAM.UPDATE.v-h-0"), "{said}");
         assert!(said.contains("\"velodrome-epoch\":\"0000000000000007\""), "{said}");
+    }
+
+    #[test]
+    fn a_doubt_ends_with_its_connection() {
+        let mut one = One::new();
+        one.replicas = 3;
+        for (asked_ms, last) in [(0, 9), (SAMPLE_MS, 8)] {
+            one.ask(asked_ms);
+            one.now_ms = asked_ms;
+            assert_eq!(one.answer("2026-01-01T00:00:00Z", last).1, "");
+        }
+        one.streams.forget(|_| false);
+        one.ask(5 * SAMPLE_MS);
+        one.now_ms = 5 * SAMPLE_MS;
+        assert_eq!(one.answer("2026-01-01T00:00:00Z", 8).1, "", "another old leader, perhaps");
     }
 }

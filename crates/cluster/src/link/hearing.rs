@@ -122,9 +122,11 @@ impl NatsLink {
         self.problem = None;
         self.stats.connections += 1;
         self.servers.succeed();
+        // One that is not due yet stays: what is read until then may be that of an old leader.
+        self.rejoin_ms.take_if(|due_ms| *due_ms <= now_ms);
         self.nodes.come_back(self.seat, now_ms);
         let greeting = self.nodes.greeting(&self.plan, (self.seat, self.connection));
-        self.say_sign(&greeting);
+        self.say_sign(&greeting, now_ms);
         self.news.push(ClusterNews::Back);
         if self.following.has_mail() {
             self.mail.come_back();
@@ -153,8 +155,9 @@ impl NatsLink {
                     Heard::Alive => {}
                     Heard::Came(node) => self.news.push(ClusterNews::NodeCame { node }),
                     Heard::Ended(node) => self.news.push(ClusterNews::NodeGone { node }),
-                    Heard::Gap(node) => {
+                    Heard::Gap(node, since_ms) => {
                         self.news.push(ClusterNews::NodeCame { node });
+                        self.streams.distrust(since_ms);
                         self.rejoin_later(now_ms);
                     }
                 }
@@ -181,11 +184,10 @@ impl NatsLink {
     }
 
     /// Messages of other nodes did not arrive: this link is to connect again, because what was missed is read as after
-    /// any loss of a connection. Not at once: the servers of NATS have to agree on the leaders of streams before.
+    /// any loss of a connection. Not at once: the servers of NATS have to agree on the leaders of streams before, also
+    /// after a further cut.
     fn rejoin_later(&mut self, now_ms: u64) {
-        if self.rejoin_ms.is_none() {
-            self.rejoin_ms = Some(now_ms + self.random.u64(AGREEMENT_MS..AGREEMENT_MS + REJOIN_MS));
-        }
+        self.rejoin_ms = Some(now_ms + self.random.u64(AGREEMENT_MS..AGREEMENT_MS + REJOIN_MS));
     }
 
     /// A message of any channel, which may be followed by itself as well.

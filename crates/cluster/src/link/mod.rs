@@ -219,10 +219,12 @@ impl NatsLink {
         if was_up || first {
             self.events.push(LinkEvent::Lost { server: server.clone(), why: why.clone() });
         }
-        self.rejoin_ms = None;
         self.stats.failures += u64::from(!was_up);
         self.problem = Some(format!("{server}: {why}"));
-        let pause_ms = self.servers.fail(&mut self.random);
+        let pause_ms = match why {
+            LinkFault::CutOff => Servers::stay(&mut self.random),
+            _ => self.servers.fail(&mut self.random),
+        };
         self.stage = Stage::Pausing { until_ms: now_ms + pause_ms };
         if was_up {
             self.since_ms = now_ms;
@@ -284,7 +286,9 @@ impl NatsLink {
         if self.heard_ms + SILENCE_MS <= now_ms {
             return Err(LinkFault::Silent);
         }
-        if self.rejoin_ms.is_some_and(|due_ms| due_ms <= now_ms) {
+        // One that leaves would not connect again, and what waits for an answer would get none.
+        let stays = self.presence == Presence::Staying;
+        if stays && self.rejoin_ms.is_some_and(|due_ms| due_ms <= now_ms) {
             return Err(LinkFault::CutOff);
         }
         if self.heard_ms + QUIET_MS <= now_ms && self.asked_ms + QUIET_MS <= now_ms {
@@ -292,10 +296,8 @@ impl NatsLink {
             self.speech.ping();
         }
         let of = (self.seat, self.connection);
-        if self.presence == Presence::Staying
-            && let Some(sign) = self.nodes.sign_of_life(&self.plan, of, now_ms)
-        {
-            self.say_sign(&sign);
+        if stays && let Some(sign) = self.nodes.sign_of_life(&self.plan, of, now_ms) {
+            self.say_sign(&sign, now_ms);
         }
         for node in self.nodes.take_ended(now_ms, self.heard_ms) {
             self.news.push(ClusterNews::NodeGone { node });
@@ -311,9 +313,9 @@ impl NatsLink {
     }
 
     /// Tells the other nodes. One that finds no room was not sent, so nobody misses it.
-    fn say_sign(&mut self, sign: &[u8]) {
+    fn say_sign(&mut self, sign: &[u8], now_ms: u64) {
         if self.speech.publish(&self.subjects.nodes(), sign) == Said::Yes {
-            self.nodes.count_sign();
+            self.nodes.count_sign(now_ms);
         }
     }
 
@@ -348,7 +350,8 @@ impl NatsLink {
             let nodes = self.nodes.next_due_ms();
             let rest =
                 [self.questions.next_due_ms(), self.reads.next_due_ms(), self.leases.next_due_ms()];
-            let all = rest.into_iter().chain([nodes, self.streams.next_due_ms(), self.rejoin_ms]);
+            let rejoin = self.rejoin_ms.filter(|_| self.presence == Presence::Staying);
+            let all = rest.into_iter().chain([nodes, self.streams.next_due_ms(), rejoin]);
             all.flatten().min()
         });
         let due = [of_up.flatten(), self.commits.next_due_ms(), self.leases.next_end_ms()];

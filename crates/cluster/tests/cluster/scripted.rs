@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use channels::{ClusterOrder, Keeping, Payload};
-use cluster::{LinkEvent, LinkFault, NatsLink, limits};
+use cluster::{LinkEvent, LinkFault, NatsLink, NatsServer, limits};
 
 use crate::plan::{SEAT, plan, told};
 
@@ -112,21 +112,81 @@ fn a_silent_server_is_asked_and_then_left() {
     assert_eq!(other.on_time(limits::HANDSHAKE_MS), Err(LinkFault::NotWelcomed));
 }
 
+/// A sign of life of another node, to a link that has said this when it connected.
+fn sign(said_first: &str, number: u64) -> String {
+    let (_, subscription) = said_first.split_once("SUB v.n ").unwrap();
+    let (subscription, _) = subscription.split_once("\r\n").unwrap();
+    let form = format!(
+        "{{\"node\":9,\"name\":\"b\",\"version\":\"1\",\"schedulers\":1,\"link\":0,\"connection\":1,\
+         \"number\":{number}}}"
+    );
+    format!("MSG v.n {subscription} {}\r\n{form}\r\n", form.len())
+}
+
+/// A link that has missed a sign, and what it has said when it connected.
+fn link_behind_a_cut() -> (NatsLink, String) {
+    let mut link = link();
+    let said_first = welcome(&mut link, 0);
+    hears(&mut link, &sign(&said_first, 0), 0).unwrap();
+    hears(&mut link, &sign(&said_first, 2), 0).unwrap();
+    (link, said_first)
+}
+
+#[test]
+fn a_further_cut_puts_off_the_connection_that_follows_the_first() {
+    let (mut link, said_first) = link_behind_a_cut();
+    let again_ms = limits::AGREEMENT_MS - 1;
+    hears(&mut link, &sign(&said_first, 4), again_ms).unwrap();
+    let longest_ms = limits::AGREEMENT_MS + limits::REJOIN_MS;
+    assert_eq!(link.on_time(longest_ms), Ok(()), "the second cut has just ended");
+    hears(&mut link, "PING\r\n", longest_ms).unwrap();
+    assert_eq!(link.on_time(again_ms + longest_ms), Err(LinkFault::CutOff));
+}
+
+#[test]
+fn a_connection_that_is_lost_behind_a_cut_is_followed_by_another_one_when_servers_agree() {
+    let longest_ms = limits::AGREEMENT_MS + limits::REJOIN_MS;
+    for (back_ms, expected) in [(1_000, Err(LinkFault::CutOff)), (longest_ms, Ok(()))] {
+        let (mut link, _) = link_behind_a_cut();
+        link.on_closed(LinkFault::Ended, 0);
+        welcome(&mut link, back_ms);
+        assert_eq!(link.on_time(back_ms), Ok(()));
+        let late_ms = back_ms.max(longest_ms);
+        hears(&mut link, "PING\r\n", late_ms).unwrap();
+        assert_eq!(link.on_time(late_ms), expected, "it is back after {back_ms} ms");
+    }
+}
+
+#[test]
+fn a_link_stays_at_its_server_when_it_connects_again_behind_a_cut() {
+    let mut plan = Arc::into_inner(plan(1, 4222, "v")).unwrap();
+    plan.servers.push(NatsServer { port: 4223, ..plan.servers[0].clone() });
+    let mut link = NatsLink::new(Arc::new(plan), SEAT, 7, 0);
+    welcome(&mut link, 0);
+    link.on_closed(LinkFault::CutOff, 0);
+    assert_eq!(link.server().unwrap().port, 4222);
+    link.on_closed(LinkFault::Ended, 0);
+    assert_eq!(link.server().unwrap().port, 4222, "there is no connection");
+    welcome(&mut link, limits::FIRST_PAUSE_MS);
+    link.on_closed(LinkFault::Ended, limits::FIRST_PAUSE_MS);
+    assert_eq!(link.server().unwrap().port, 4223);
+}
+
+#[test]
+fn a_node_that_ends_behind_a_cut_keeps_its_connection() {
+    let (mut link, _) = link_behind_a_cut();
+    link.leave();
+    let late_ms = limits::AGREEMENT_MS + limits::REJOIN_MS;
+    hears(&mut link, "PING\r\n", late_ms).unwrap();
+    assert_eq!(link.on_time(late_ms), Ok(()));
+}
+
 #[test]
 fn a_link_that_misses_a_sign_of_another_node_connects_again_and_no_sign_of_its_own_is_missing() {
     let mut link = link();
-    let sign = |subscription: &str, number: u64| {
-        let form = format!(
-            "{{\"node\":9,\"name\":\"b\",\"version\":\"1\",\"schedulers\":1,\"link\":0,\"connection\":1,\
-             \"number\":{number}}}"
-        );
-        format!("MSG v.n {subscription} {}\r\n{form}\r\n", form.len())
-    };
     for (connection, first) in [(1, 0), (2, 50)] {
         let mut now_ms = first * limits::HEARTBEAT_MS;
         let said_first = welcome(&mut link, now_ms);
-        let (_, subscription) = said_first.split_once("SUB v.n ").unwrap();
-        let (subscription, _) = subscription.split_once("\r\n").unwrap();
         let mut own = said(&mut link);
         let mut fault = None;
         // The third one does not arrive.
@@ -137,7 +197,7 @@ fn a_link_that_misses_a_sign_of_another_node_connects_again_and_no_sign_of_its_o
                 break;
             }
             own += &said(&mut link);
-            hears(&mut link, &sign(subscription, first + number), now_ms).unwrap();
+            hears(&mut link, &sign(&said_first, first + number), now_ms).unwrap();
         }
         assert_eq!(fault, Some(LinkFault::CutOff));
         for number in 0..4 {

@@ -72,7 +72,7 @@ impl Peer {
             r#"{{"config":{{"republish":{{"dest":"{prefix}.r.{number}.>"}},"allow_direct":true,
                 "max_msgs_per_subject":100,"max_bytes":100000000,"num_replicas":{}}},
                 "created":"2026-01-01T00:00:00Z","state":{{"first_seq":1,"last_seq":{}}},
-                "ts":"2026-01-01T00:00:00Z"}}"#,
+                "cluster":{{"leader":"a"}},"ts":"2026-01-01T00:00:00Z"}}"#,
             self.replicas, self.last
         )
     }

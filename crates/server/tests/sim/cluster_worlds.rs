@@ -27,14 +27,14 @@ const STEPS: usize = 30;
 
 /// A subscriber and its state.
 pub(crate) struct Member {
-    node: usize,
+    pub(crate) node: usize,
     pub(crate) subscriber: Subscriber,
     pub(crate) heard: Vec<(Option<Position>, String)>,
     /// It was told that messages are missing before the next one.
-    is_told: bool,
+    pub(crate) is_told: bool,
     /// It is not where it was, and must be told before the next message that some are missing.
     expects_word: bool,
-    ended: Option<String>,
+    pub(crate) ended: Option<String>,
 }
 
 /// Everything of one world.

@@ -22,10 +22,22 @@ pub(crate) fn nats_address() -> RemoteAddress {
     RemoteAddress::Tcp(SocketAddr::from(([10, 0, 0, 9], 4222)))
 }
 
+/// The links whose server of NATS is cut off from the one with the streams.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CutOff {
+    Nothing,
+    /// Those of this node.
+    Node(usize),
+    /// Those of the first schedulers of all nodes: links of a node connect to different servers.
+    FirstLinks,
+}
+
 /// A connection of a link.
 struct LinkEnd {
     /// The number of its world.
     node: usize,
+    /// Whether it is that of the first scheduler.
+    is_first: bool,
     id: ClientId,
     input: Vec<u8>,
     subscriptions: BTreeMap<u64, String>,
@@ -33,6 +45,16 @@ struct LinkEnd {
     stalled_until_ms: u64,
     /// The texts that wait for it, in order.
     output: VecDeque<Vec<u8>>,
+}
+
+impl LinkEnd {
+    fn is_cut_off(&self, by: CutOff) -> bool {
+        match by {
+            CutOff::Nothing => false,
+            CutOff::Node(node) => self.node == node,
+            CutOff::FirstLinks => self.is_first,
+        }
+    }
 }
 
 /// The server.
@@ -47,8 +69,7 @@ pub(crate) struct SimulatedNats {
     pub(crate) lost_answers: u64,
     /// Messages of streams that do not reach a link, of a million: between servers of NATS they may get lost.
     pub(crate) lost_messages: u64,
-    /// The node whose server of NATS is cut off from the one with the streams.
-    pub(crate) cut_off: Option<usize>,
+    pub(crate) cut_off: CutOff,
 }
 
 impl SimulatedNats {
@@ -61,7 +82,7 @@ impl SimulatedNats {
             made: 0,
             lost_answers: 0,
             lost_messages: 0,
-            cut_off: None,
+            cut_off: CutOff::Nothing,
         }
     }
 
@@ -78,6 +99,7 @@ impl SimulatedNats {
                 NatsServerSaid::Info(info.to_string().as_bytes()).write(&mut hello);
                 self.links.push(LinkEnd {
                     node,
+                    is_first: false,
                     id,
                     input: Vec::new(),
                     subscriptions: BTreeMap::new(),
@@ -122,7 +144,7 @@ impl SimulatedNats {
 
     /// Nobody waits for anybody any more.
     pub(crate) fn end_faults(&mut self) {
-        (self.lost_answers, self.lost_messages, self.cut_off) = (0, 0, None);
+        (self.lost_answers, self.lost_messages, self.cut_off) = (0, 0, CutOff::Nothing);
         self.links.iter_mut().for_each(|link| link.stalled_until_ms = 0);
     }
 
@@ -149,6 +171,8 @@ impl SimulatedNats {
                 assert_eq!((&told["echo"], &told["headers"]), (&json!(false), &json!(true)));
             }
             NatsClientSaid::Subscribe { subject, subscription, .. } => {
+                // An inbox is that of a node and the number of its link.
+                link.is_first |= subject.starts_with("_INBOX.") && subject.contains("-0-");
                 link.subscriptions.insert(*subscription, (*subject).to_owned());
             }
             NatsClientSaid::Unsubscribe { subscription, .. } => {
@@ -168,7 +192,7 @@ impl SimulatedNats {
         let &NatsPublication { subject, reply, headers, payload } = publication;
         let is_for_streams = subject.starts_with("$JS.API.")
             || self.streams.values().any(|stream| stream.takes(subject));
-        if is_for_streams && self.cut_off == Some(self.links[from].node) {
+        if is_for_streams && self.links[from].is_cut_off(self.cut_off) {
             return;
         }
         if let Some(order) = subject.strip_prefix("$JS.API.") {
@@ -277,12 +301,10 @@ impl SimulatedNats {
         payload: &[u8],
     ) -> usize {
         let mut told = 0;
-        // Of the streams, or of a node of their side: `None`.
-        let side = self
-            .cut_off
-            .filter(|cut_off| from.is_some_and(|number| self.links[number].node == *cut_off));
+        // The streams are on the side that is not cut off.
+        let side = from.is_some_and(|number| self.links[number].is_cut_off(self.cut_off));
         for (number, link) in self.links.iter_mut().enumerate() {
-            if from == Some(number) || self.cut_off.filter(|node| *node == link.node) != side {
+            if from == Some(number) || link.is_cut_off(self.cut_off) != side {
                 continue;
             }
             for (&subscription, wanted) in &link.subscriptions {
