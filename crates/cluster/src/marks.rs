@@ -29,7 +29,8 @@ impl Marks {
         }
     }
 
-    /// Messages since this time may not have come, although the link is connected: a later state does not show what has.
+    /// Messages since this time may not have come, although the link is connected: a later state does not show what
+    /// has.
     pub(crate) fn distrust(&mut self, since_ms: u64) {
         self.last.retain(|mark| mark.asked_ms + STREAM_ANSWER_MS < since_ms);
         self.is_cut = true;

@@ -50,8 +50,8 @@ impl Servers {
         self.failures = 0;
     }
 
-    /// The link has ended the connection to a server that is there, and connects to it again after so many milliseconds:
-    /// another one may be cut off.
+    /// The link has ended the connection to a server that is there, and connects to it again after so many
+    /// milliseconds: another one may be cut off.
     pub(crate) fn stay(random: &mut fastrand::Rng) -> u64 {
         random.u64(1..=FIRST_PAUSE_MS / 2)
     }

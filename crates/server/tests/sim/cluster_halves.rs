@@ -100,6 +100,10 @@ fn world_of_a_long_cut(seed: u64) {
 }
 
 #[test]
-fn what_left_its_stream_during_a_cut_is_told_as_lost() {
-    seeds::run("what_left_its_stream_during_a_cut_is_told_as_lost", 20, world_of_a_long_cut);
+fn messages_that_leave_their_stream_during_a_cut_are_told_as_lost() {
+    seeds::run(
+        "messages_that_leave_their_stream_during_a_cut_are_told_as_lost",
+        20,
+        world_of_a_long_cut,
+    );
 }
