@@ -47,19 +47,15 @@ impl Doubt {
                 Verdict::HasGoneBack
             }
             _ if !is_older => Verdict::GoesOn,
-            _ if sample.replicas <= 1 => Verdict::HasGoneBack,
-            Self::Repeated => Verdict::HasGoneBack,
-            Self::Told { since_ms, .. } if *since_ms + AGREEMENT_MS <= now_ms => {
-                Verdict::HasGoneBack
-            }
-            Self::Told { leader: before, .. } => {
-                leader.clone_into(before);
-                Verdict::Unclear
-            }
-            Self::Nothing => {
+            Self::Nothing if sample.replicas > 1 => {
                 *self = Self::Told { since_ms: now_ms, leader: leader.to_owned() };
                 Verdict::Unclear
             }
+            Self::Told { since_ms, leader: before } if now_ms < *since_ms + AGREEMENT_MS => {
+                leader.clone_into(before);
+                Verdict::Unclear
+            }
+            Self::Nothing | Self::Told { .. } | Self::Repeated => Verdict::HasGoneBack,
         }
     }
 }

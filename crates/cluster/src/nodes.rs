@@ -96,7 +96,7 @@ pub(crate) enum Heard {
     /// A node has ended.
     Ended(ClusterNode),
     /// Signs of this node before it did not arrive, and with them other messages may not have, since this time.
-    Gap(ClusterNode, u64),
+    Gap { node: ClusterNode, since_ms: u64 },
 }
 
 /// The last sign of a link of another node.
@@ -137,7 +137,7 @@ impl Other {
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
     others: BTreeMap<u64, Other>,
-    /// The last signs of those that were given up: one of them may have been cut off, and may come back.
+    /// The last signs of those that were given up or have ended: one may have been cut off, or a sign may come late.
     given_up: BTreeMap<u64, LastSigns>,
     /// The number of this link's next sign on its connection.
     number: u64,
@@ -310,12 +310,12 @@ impl Nodes {
             return if was_given_up { Heard::Came(node) } else { Heard::Alive };
         }
         other.links.insert(form.link, last);
-        let misses_others = form.number.is_some_and(|number| {
+        let is_gap = form.number.is_some_and(|number| {
             let in_order = known.and_then(|known| known.expects(form.connection));
             in_order.map_or(was_there && number > AFTER_GREETING, |expected| number > expected)
         });
         match known {
-            _ if misses_others => Heard::Gap(node, known.map_or(0, |known| known.heard_ms)),
+            _ if is_gap => Heard::Gap { node, since_ms: known.map_or(0, |known| known.heard_ms) },
             Some(known) if known.connection == form.connection && !was_given_up => Heard::Alive,
             _ => Heard::Came(node),
         }
@@ -368,6 +368,11 @@ mod tests {
 
     /// When a link that is connected since 0 is sure to hear the next sign of others.
     const UP_MS: u64 = HEARTBEAT_MS + SILENCE_MS;
+
+    /// Signs of the first node are missing since this time.
+    fn gap(since_ms: u64) -> Heard {
+        Heard::Gap { node: ClusterNode(1), since_ms }
+    }
 
     fn seat(number: u16) -> LinkSeat {
         LinkSeat { number, schedulers: 2 }
@@ -432,13 +437,13 @@ mod tests {
         let came = Heard::Came(ClusterNode(1));
         for (signs, last) in [
             (&[(1, 7), (1, 8)][..], Heard::Alive),
-            (&[(1, 7), (1, 9)], Heard::Gap(ClusterNode(1), UP_MS - 1)),
+            (&[(1, 7), (1, 9)], gap(UP_MS - 1)),
             // It comes twice, or late.
             (&[(1, 7), (1, 7)], Heard::Alive),
             (&[(1, 7), (2, 0)], came),
             // Only its greeting is missing.
             (&[(1, 7), (2, 1)], came),
-            (&[(1, 7), (2, 2)], Heard::Gap(ClusterNode(1), UP_MS - 1)),
+            (&[(1, 7), (2, 2)], gap(UP_MS - 1)),
         ] {
             let mut nodes = Nodes::default();
             let heard =
@@ -453,15 +458,13 @@ mod tests {
         // Its server of NATS stood still, and goes on when the link has connected to another one.
         let heard = [(1, 7), (2, 0), (2, 1), (1, 8), (1, 9), (2, 2)];
         let heard = heard.map(|sign| hear(&mut nodes, sign, 0));
-        assert!(!heard.contains(&Heard::Gap(ClusterNode(1), 0)), "{heard:?}");
-        assert_eq!(hear(&mut nodes, (2, 4), 0), Heard::Gap(ClusterNode(1), 0));
+        assert!(!heard.contains(&gap(0)), "{heard:?}");
+        assert_eq!(hear(&mut nodes, (2, 4), 0), gap(0));
     }
 
     #[test]
     fn a_node_that_was_given_up_and_comes_back_stood_still_or_was_cut_off() {
-        for (number, expected) in
-            [(1, Heard::Came(ClusterNode(1))), (4, Heard::Gap(ClusterNode(1), 0))]
-        {
+        for (number, expected) in [(1, Heard::Came(ClusterNode(1))), (4, gap(0))] {
             let mut nodes = Nodes::default();
             hear(&mut nodes, (1, 0), 0);
             assert_eq!(nodes.take_ended(LEASE_MS, LEASE_MS), [ClusterNode(1)]);
@@ -474,7 +477,7 @@ mod tests {
         for (number, now_ms, expected) in [
             (1, LEASE_MS, Heard::Came(ClusterNode(1))),
             (3, UP_MS - 1, Heard::Came(ClusterNode(1))),
-            (3, UP_MS, Heard::Gap(ClusterNode(1), 0)),
+            (3, UP_MS, gap(0)),
         ] {
             let mut nodes = Nodes::default();
             nodes.come_back(seat(0), 0);
@@ -484,12 +487,12 @@ mod tests {
         nodes.come_back(seat(0), 0);
         nodes.meet(ClusterNode(1), UP_MS);
         let heard = hear(&mut nodes, (1, 3), UP_MS);
-        assert_eq!(heard, Heard::Gap(ClusterNode(1), 0), "one of its members has come before it");
+        assert_eq!(heard, gap(0), "one of its members has come before it");
         let mut nodes = Nodes::default();
         hear(&mut nodes, (1, 0), 0);
         nodes.come_back(seat(0), 0);
         let heard = hear(&mut nodes, (1, 3), UP_MS);
-        assert_eq!(heard, Heard::Gap(ClusterNode(1), 0), "the link connected meanwhile");
+        assert_eq!(heard, gap(0), "the link connected meanwhile");
     }
 
     #[test]
@@ -517,14 +520,14 @@ mod tests {
                         second.hear(&sign, (node.node, seat(1)), now_ms);
                     }
                     let heard = other.hear(&sign, (ClusterNode(2), seat(0)), now_ms);
-                    assert!(!matches!(heard, Heard::Gap(..)), "at {now_ms}");
+                    assert!(!matches!(heard, Heard::Gap { .. }), "at {now_ms}");
                 }
                 if let Some(sign) = second.sign_of_life(&node, (seat(1), 1), now_ms) {
                     second.count_sign(now_ms);
                     signs += 1;
                     if !is_cut {
                         let heard = other.hear(&sign, (ClusterNode(2), seat(0)), now_ms);
-                        gaps.extend(matches!(heard, Heard::Gap(..)).then_some(now_ms));
+                        gaps.extend(matches!(heard, Heard::Gap { .. }).then_some(now_ms));
                     }
                 }
             }
@@ -558,6 +561,6 @@ mod tests {
         hear(&mut nodes, (1, 0), 0);
         nodes.come_back(seat(0), 5_000);
         assert_eq!(hear(&mut nodes, (1, 3), 5_100), Heard::Alive);
-        assert_eq!(hear(&mut nodes, (1, 5), 7_100), Heard::Gap(ClusterNode(1), 5_100));
+        assert_eq!(hear(&mut nodes, (1, 5), 7_100), gap(5_100));
     }
 }

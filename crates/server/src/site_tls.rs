@@ -406,15 +406,16 @@ mod tests {
 
     #[test]
     fn a_file_written_after_it_was_read_has_changed_whenever_the_configuration_comes_into_force() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("a folder");
         let file = authority_of_clients(folder.path());
         let text = "[[listener]]\naddress = \"127.0.0.1:0\"\n\
                     tls = \"acme\"\nclient_ca = \"clients.pem\"\n\
                     [acme]\nnames = [\"one.example.org\"]\n";
-        let config = Config::from_text(text, "test", folder.path(), &Overrides::default()).unwrap();
-        let tls = SiteTls::load(&config, &SiteTls::default()).unwrap();
+        let config = Config::from_text(text, "test", folder.path(), &Overrides::default());
+        let config = config.expect("it is valid");
+        let tls = SiteTls::load(&config, &SiteTls::default()).expect("its files are");
         assert!(!tls.files().clone().have_changed(), "it is as it was read");
-        std::fs::write(&file, "replaced").unwrap();
+        std::fs::write(&file, "replaced").expect("it was written before");
         let mut files = tls.files().clone();
         assert!(files.have_changed(), "the server shows what was there before");
         assert!(!files.have_changed(), "this look has seen it");

@@ -155,7 +155,7 @@ impl NatsLink {
                     Heard::Alive => {}
                     Heard::Came(node) => self.news.push(ClusterNews::NodeCame { node }),
                     Heard::Ended(node) => self.news.push(ClusterNews::NodeGone { node }),
-                    Heard::Gap(node, since_ms) => {
+                    Heard::Gap { node, since_ms } => {
                         self.news.push(ClusterNews::NodeCame { node });
                         self.streams.distrust(since_ms);
                         self.rejoin_later(now_ms);

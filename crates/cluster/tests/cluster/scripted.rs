@@ -114,8 +114,8 @@ fn a_silent_server_is_asked_and_then_left() {
 
 /// A sign of life of another node, to a link that has said this when it connected.
 fn sign(said_first: &str, number: u64) -> String {
-    let (_, subscription) = said_first.split_once("SUB v.n ").unwrap();
-    let (subscription, _) = subscription.split_once("\r\n").unwrap();
+    let (_, rest) = said_first.split_once("SUB v.n ").expect("a link listens to other nodes");
+    let (subscription, _) = rest.split_once("\r\n").expect("an operation is a line");
     let form = format!(
         "{{\"node\":9,\"name\":\"b\",\"version\":\"1\",\"schedulers\":1,\"link\":0,\"connection\":1,\
          \"number\":{number}}}"

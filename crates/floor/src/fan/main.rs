@@ -21,7 +21,7 @@ use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use protocol::{MARK, NAMES, Protocol};
+use protocol::{MARK, Protocol};
 use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     let Some(order) = read_order(&words) else {
         eprintln!(
             "usage: floor-fan ADDRESS {} MEMBERS MESSAGES_AT_ONCE SECONDS [ADDRESS_OF_SPEAKER]",
-            NAMES.join("|")
+            Protocol::names()
         );
         return ExitCode::from(2);
     };

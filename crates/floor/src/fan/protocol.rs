@@ -39,33 +39,27 @@ pub(crate) enum Protocol {
     Nats,
 }
 
-/// The names of all protocols.
-pub(crate) const NAMES: [&str; 9] = [
-    "lines",
-    "websocket",
-    "nchan",
-    "events",
-    "centrifugo",
-    "centrifugo-socket",
-    "streams",
-    "resp",
-    "nats",
+/// All protocols, by their names.
+const NAMED: [(&str, Protocol); 9] = [
+    ("lines", Protocol::Lines),
+    ("websocket", Protocol::WebSocket),
+    ("nchan", Protocol::Nchan),
+    ("events", Protocol::EventStream),
+    ("centrifugo", Protocol::Centrifugo),
+    ("centrifugo-socket", Protocol::CentrifugoSocket),
+    ("streams", Protocol::Streams),
+    ("resp", Protocol::Resp),
+    ("nats", Protocol::Nats),
 ];
 
 impl Protocol {
     pub(crate) fn of_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "lines" => Self::Lines,
-            "websocket" => Self::WebSocket,
-            "nchan" => Self::Nchan,
-            "events" => Self::EventStream,
-            "centrifugo" => Self::Centrifugo,
-            "centrifugo-socket" => Self::CentrifugoSocket,
-            "streams" => Self::Streams,
-            "resp" => Self::Resp,
-            "nats" => Self::Nats,
-            _ => return None,
-        })
+        NAMED.iter().find(|(known, _)| *known == name).map(|(_, protocol)| *protocol)
+    }
+
+    /// The names of all, as a usage shows them.
+    pub(crate) fn names() -> String {
+        NAMED.map(|(name, _)| name).join("|")
     }
 
     /// The first bytes of a member, and the end of the answer.
@@ -194,8 +188,7 @@ mod tests {
 
     #[test]
     fn each_message_has_its_mark_once() {
-        for name in NAMES {
-            let protocol = Protocol::of_name(name).expect("a name");
+        for (name, protocol) in NAMED {
             let marks = protocol.message().iter().filter(|byte| **byte == MARK).count();
             let entry = protocol.entry().0.iter().filter(|byte| **byte == MARK).count();
             assert_eq!((marks, entry), (1, 0), "{name}");

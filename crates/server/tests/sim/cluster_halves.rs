@@ -12,9 +12,8 @@ use crate::seeds;
 use crate::subscriber::Way;
 use crate::world::SECOND_NS;
 
-/// A world in which nothing fails, except that a server of NATS is cut off for a while. Nobody publishes afterwards, so
-/// that no later message shows what is missing.
-fn world_of_two_halves(seed: u64, cut_off: impl Fn(usize) -> CutOff) {
+/// A world without other faults, in which clients are subscribed to all channels.
+fn begun(seed: u64) -> Play {
     let mut play = Play::new(seed);
     play.nodes.iter().for_each(|node| node.world.set_faults(Faults::none()));
     play.pass(SECOND_NS);
@@ -22,6 +21,13 @@ fn world_of_two_halves(seed: u64, cut_off: impl Fn(usize) -> CutOff) {
         (0..4).for_each(|_| play.join(channel, None));
         (0..NODES).for_each(|node| play.publish(channel, node));
     }
+    play
+}
+
+/// A world in which nothing fails, except that a server of NATS is cut off for a while. Nobody publishes afterwards, so
+/// that no later message shows what is missing.
+fn world_of_two_halves(seed: u64, cut_off: impl Fn(usize) -> CutOff) {
+    let mut play = begun(seed);
     play.pass(2 * SECOND_NS);
     let before = play.published;
     play.nats.cut_off = cut_off(play.random.index(NODES));
@@ -69,13 +75,7 @@ fn worlds_whose_first_links_are_cut_off() {
 /// A world in which the streams drop what they got while a node's server of NATS was cut off. Streams are asked for
 /// often between the end of the cut and the new connection, which shows nothing of what had come before.
 fn world_of_a_long_cut(seed: u64) {
-    let mut play = Play::new(seed);
-    play.nodes.iter().for_each(|node| node.world.set_faults(Faults::none()));
-    play.pass(SECOND_NS);
-    for channel in CHANNELS {
-        (0..4).for_each(|_| play.join(channel, None));
-        (0..NODES).for_each(|node| play.publish(channel, node));
-    }
+    let mut play = begun(seed);
     play.pass(15 * SECOND_NS);
     let (members, node) = (play.members.len(), play.random.index(NODES));
     play.nats.cut_off = CutOff::Node(node);
