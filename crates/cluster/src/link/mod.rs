@@ -347,12 +347,17 @@ impl NatsLink {
             }
         };
         let of_up = self.is_up().then(|| {
-            let nodes = self.nodes.next_due_ms();
-            let rest =
-                [self.questions.next_due_ms(), self.reads.next_due_ms(), self.leases.next_due_ms()];
-            let rejoin = self.rejoin_ms.filter(|_| self.presence == Presence::Staying);
-            let all = rest.into_iter().chain([nodes, self.streams.next_due_ms(), rejoin]);
-            all.flatten().min()
+            // One that leaves tells no more signs and does not join again.
+            let stays = self.presence == Presence::Staying;
+            let of_staying = [Some(self.nodes.next_sign_ms()), self.rejoin_ms].into_iter();
+            let rest = [
+                self.nodes.next_end_ms(),
+                self.questions.next_due_ms(),
+                self.reads.next_due_ms(),
+                self.leases.next_due_ms(),
+                self.streams.next_due_ms(),
+            ];
+            of_staying.filter(|_| stays).chain(rest).flatten().min()
         });
         let due = [of_up.flatten(), self.commits.next_due_ms(), self.leases.next_end_ms()];
         due.into_iter().flatten().chain([of_stage]).min()

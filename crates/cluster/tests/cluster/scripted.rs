@@ -182,6 +182,16 @@ fn a_node_that_ends_behind_a_cut_keeps_its_connection() {
 }
 
 #[test]
+fn a_node_that_ends_is_not_woken_for_signs_that_it_does_not_send() {
+    let (mut link, _) = link_behind_a_cut();
+    link.leave();
+    let late_ms = limits::AGREEMENT_MS + limits::REJOIN_MS + limits::HEARTBEAT_MS;
+    hears(&mut link, "PING\r\n", late_ms).unwrap();
+    assert_eq!(link.on_time(late_ms), Ok(()));
+    assert_eq!(link.next_due_ms(), Some(late_ms + limits::QUIET_MS), "it asks its server then");
+}
+
+#[test]
 fn a_link_that_misses_a_sign_of_another_node_connects_again_and_no_sign_of_its_own_is_missing() {
     let mut link = link();
     for (connection, first) in [(1, 0), (2, 50)] {
