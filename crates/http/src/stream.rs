@@ -182,7 +182,10 @@ impl Stream {
                 http.refuse(Refused::asked(status, way, asked.request()), context);
                 Next::Finish
             }
-            BodyPlan::Collect { .. } | BodyPlan::Admit { .. } | BodyPlan::HandOver { .. } => {
+            BodyPlan::Discard { .. }
+            | BodyPlan::Collect { .. }
+            | BodyPlan::Admit { .. }
+            | BodyPlan::HandOver { .. } => {
                 let (exchange, step) = Exchange::with_body(http, &asked, plan, &[], context);
                 self.0 = State::Underway(Box::new(exchange));
                 self.after_step(http, step, context)

@@ -29,7 +29,7 @@ impl Connection {
         let (available, body) = (received.available(), received.rest());
         let framing = asked.head().framing;
         let plan = http.plan_body(&asked, context);
-        let limits = BodyLimits { body_size: plan.limit(), ..http.settings().body };
+        let limits = BodyLimits { body_size: plan.refused_above(), ..http.settings().body };
         let decoder = match (plan, BodyDecoder::new(framing, &limits)) {
             (BodyPlan::Leave, _) => {
                 // It is never read, so the connection closes.
@@ -42,17 +42,21 @@ impl Connection {
                 return self.after_unread(next, available);
             }
             (
-                BodyPlan::Collect { .. } | BodyPlan::Admit { .. } | BodyPlan::HandOver { .. },
+                BodyPlan::Discard { .. }
+                | BodyPlan::Collect { .. }
+                | BodyPlan::Admit { .. }
+                | BodyPlan::HandOver { .. },
                 Ok(decoder),
             ) => decoder,
-            (_, refused) => {
-                let status = refused.err().map_or(Status::CONTENT_TOO_LARGE, |why| why.status());
+            (BodyPlan::TooLarge, _) | (_, Err(_)) => {
+                let status = Status::CONTENT_TOO_LARGE;
                 self.phase = Phase::Over;
                 http.refuse(Refused::asked(status, asked.way(), asked.request()), context);
                 return Progress { consumed: available, next: Next::Linger };
             }
         };
-        if let (BodyPlan::Collect { .. }, Some(body)) = (plan, whole_body(framing, body)) {
+        let is_lent = matches!(plan, BodyPlan::Collect { .. } | BodyPlan::Discard { .. });
+        if is_lent && let Some(body) = whole_body(framing, body) {
             let asked = asked.with_body(body);
             let next = http.answer(&asked, None, context);
             return self.after_answer(http, next, &asked, received.used(body.len()), context);

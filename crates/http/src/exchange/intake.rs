@@ -124,12 +124,18 @@ impl Exchange {
     ) -> (Self, Step) {
         let mut exchange = Self::new(asked, context);
         exchange.body.limit = plan.limit();
-        exchange.state = State::Collecting;
+        exchange.state = match plan {
+            BodyPlan::Discard { .. } => State::Discarding,
+            _ => State::Collecting,
+        };
         let request = asked.request();
         let intake = http.ask(context, |application, context| match plan {
             BodyPlan::HandOver { .. } => application.begin_body(request, context),
             BodyPlan::Admit { .. } => application.admit_body(request, context),
-            BodyPlan::Collect { .. } | BodyPlan::Leave | BodyPlan::TooLarge => Intake::More,
+            BodyPlan::Discard { .. }
+            | BodyPlan::Collect { .. }
+            | BodyPlan::Leave
+            | BodyPlan::TooLarge => Intake::More,
         });
         if matches!(plan, BodyPlan::HandOver { .. }) {
             exchange.state = State::HandingOver;
@@ -152,18 +158,24 @@ impl Exchange {
         context: &mut Context<'_, A::Message>,
     ) -> Step {
         self.body.content = self.body.content.saturating_add(piece.len() as u64);
-        if self.body.content > self.body.limit {
-            return Step::Refuse(Status::CONTENT_TOO_LARGE);
+        let is_longer = self.body.content > self.body.limit;
+        match self.state {
+            State::Discarding if is_longer => {
+                self.rest = BodyRest::Unread;
+                self.ask(http, context)
+            }
+            State::Discarding => Step::More,
+            _ if is_longer => Step::Refuse(Status::CONTENT_TOO_LARGE),
+            State::Collecting => {
+                let length = match self.head.request().framing {
+                    Framing::Length(length) => length,
+                    Framing::None | Framing::Chunked => self.body.limit,
+                };
+                self.body.add(piece, usize::try_from(length).unwrap_or(usize::MAX));
+                Step::More
+            }
+            _ => self.hand_over(http, piece, context),
         }
-        if self.state == State::Collecting {
-            let length = match self.head.request().framing {
-                Framing::Length(length) => length,
-                Framing::None | Framing::Chunked => self.body.limit,
-            };
-            self.body.add(piece, usize::try_from(length).unwrap_or(usize::MAX));
-            return Step::More;
-        }
-        self.hand_over(http, piece, context)
     }
 
     fn hand_over<A: Application>(

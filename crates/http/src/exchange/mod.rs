@@ -55,6 +55,8 @@ pub(super) struct Exchange {
 enum State {
     /// The body arrives and is kept until it is complete.
     Collecting,
+    /// The body arrives and is not kept.
+    Discarding,
     /// The application has not said whether the body may come, which is kept then.
     Admitting {
         /// Since when, on the monotonic clock.
@@ -211,9 +213,10 @@ impl Exchange {
                 http.note_taken(context.id);
                 Some(Step::Wait)
             }
-            (Event::DeadlineReached, State::Collecting | State::HandingOver) => {
-                Some(self.expect_late(http, context))
-            }
+            (
+                Event::DeadlineReached,
+                State::Discarding | State::Collecting | State::HandingOver,
+            ) => Some(self.expect_late(http, context)),
             (
                 Event::DeadlineReached,
                 State::Admitting { .. } | State::Paused { .. } | State::Waiting | State::Sending,
@@ -248,7 +251,7 @@ impl Exchange {
 
     /// Whether its carrier reads nothing.
     pub(super) fn reads_nothing(&self) -> bool {
-        !matches!(self.state, State::Collecting | State::HandingOver)
+        !matches!(self.state, State::Discarding | State::Collecting | State::HandingOver)
     }
 
     /// Whether the rest of the body is left unread, so that nothing after it can be a request.

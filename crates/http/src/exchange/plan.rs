@@ -14,6 +14,12 @@ use crate::shared::Http;
 pub(crate) enum BodyPlan {
     /// It is left unread; the answer comes at once.
     Leave,
+    /// It is not needed: it is read so that the connection can go on behind it. One that turns out to be longer is
+    /// left unread from there, as with `Leave`.
+    Discard {
+        /// Maximum number of bytes.
+        limit: u64,
+    },
     /// It is refused, because it is too large.
     TooLarge,
     /// It is kept until it is complete.
@@ -38,8 +44,16 @@ impl BodyPlan {
     pub(crate) fn limit(self) -> u64 {
         match self {
             Self::Leave | Self::TooLarge => 0,
-            Self::Collect { limit } | Self::Admit { limit } | Self::HandOver { limit } => limit,
+            Self::Discard { limit }
+            | Self::Collect { limit }
+            | Self::Admit { limit }
+            | Self::HandOver { limit } => limit,
         }
+    }
+
+    /// The length from which on a body is refused.
+    pub(crate) fn refused_above(self) -> u64 {
+        if matches!(self, Self::Discard { .. }) { u64::MAX } else { self.limit() }
     }
 }
 
@@ -65,7 +79,7 @@ impl<A: Application> Http<A> {
             BodyPolicy::Ignore => {
                 let limit = self.settings().unread_body_size;
                 let is_longer = matches!(head.framing, Framing::Length(size) if size > limit);
-                return if is_longer { BodyPlan::Leave } else { BodyPlan::Collect { limit } };
+                return if is_longer { BodyPlan::Leave } else { BodyPlan::Discard { limit } };
             }
         };
         match head.framing {

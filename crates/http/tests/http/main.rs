@@ -10,5 +10,6 @@ mod kept;
 mod programs;
 mod stream_protocols;
 mod streams;
+mod unneeded;
 mod upgrade;
 mod wild;
