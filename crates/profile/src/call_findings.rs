@@ -14,6 +14,7 @@ use crate::call_causes::{
 };
 use crate::calls::{error_name, name, sums};
 use crate::locks::time_in_words;
+use crate::signals::{HANDLER_END, STORM_RATE, STORM_SHARE};
 use crate::trace::Pairs;
 use crate::waits::Waits;
 
@@ -41,6 +42,7 @@ pub fn call_findings(pairs: &Pairs, seconds: f64) -> Vec<CallFinding> {
     found.extend(seen.small(pairs));
     found.extend(seen.polls(pairs));
     found.extend(seen.refused(pairs));
+    found.extend(seen.signals(pairs));
     found.extend(seen.slow());
     found.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
     found
@@ -181,7 +183,8 @@ impl Seen {
             USES.iter().any(|(calls, ..)| calls.contains(&call))
                 || OF_REQUESTS.iter().any(|begin| call.starts_with(begin))
         };
-        let numbers = self.numbers(|call| !is_known(call));
+        let mut numbers = self.numbers(|call| !is_known(call));
+        numbers.retain(|number| *number != HANDLER_END);
         // What moves much at once is the work itself.
         let is_transfer = |number: u64| {
             let is_it = TRANSFERS.contains(&&*name(number));
@@ -264,6 +267,18 @@ impl Seen {
             all / self.seconds
         );
         is_many.then_some(CallFinding { share: 0.0, lost, text })
+    }
+
+    /// Signals whose handlers take much of its time.
+    fn signals(&self, pairs: &Pairs) -> Option<CallFinding> {
+        let (name, cause) = pairs.signals.cause()?;
+        let rate = self.count(&[HANDLER_END]) / self.seconds;
+        let share = self.share(&[HANDLER_END]);
+        let text = format!(
+            "{name}: {rate:.0} signals a second, {share:.0} % of a thread's working time in their handlers: {cause}"
+        );
+        let is_storm = rate >= STORM_RATE && share >= STORM_SHARE;
+        is_storm.then_some(CallFinding { share, lost: 0.0, text })
     }
 
     /// Calls that look at thousands of descriptors, one by one: at most for their time, which has that of sleeping.
@@ -372,6 +387,20 @@ mod tests {
         let wanted =
             ["newfstatat: 50000 calls a second, 30 %", "getppid: 20000 calls a second, 8 %"];
         assert_eq!(told, wanted);
+    }
+
+    #[test]
+    fn signals_are_named_by_their_number_if_their_handlers_take_time() {
+        let storm = |count: u64, time_ns| {
+            let mut pairs = calls(&[(Sysno::read, 10, 9), (Sysno::rt_sigreturn, count, time_ns)]);
+            // The upper half of the field is another one.
+            (0..count).for_each(|_| pairs.signals.note(27 | 5 << 32));
+            pairs.signals.note(40);
+            told(&pairs, 1.0)
+        };
+        assert_eq!(storm(16_000, 80_000_000), ["SIGPROF: 16000 signals a second, 8 %"]);
+        assert_eq!(storm(16_000, 8_000_000), [""; 0], "they are short");
+        assert_eq!(storm(400, 80_000_000), [""; 0], "they are few");
     }
 
     #[test]

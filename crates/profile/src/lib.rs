@@ -35,6 +35,7 @@ mod refused;
 mod ring;
 mod sampling;
 mod scheduling;
+mod signals;
 mod signs;
 mod sleepers;
 mod states;

@@ -13,6 +13,7 @@ use sys::sampling::{Modes, Room, SampleForm, SampleTrigger, UserStacks};
 use crate::limits::HUGE_ROOMS;
 use crate::record::{Record, Sample, Stack};
 use crate::refused::Refused;
+use crate::signals::{DELIVERY, HANDLER_END, Signals};
 use crate::threads::{Scope, Threads, targets};
 use crate::waits::Waits;
 
@@ -34,11 +35,19 @@ const CALLS: [&str; 2] = ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"];
 /// A recording of pairs.
 #[derive(Debug)]
 pub struct Tracing {
-    traced: TraceEvent,
-    end: u64,
+    points: Tracepoints,
     threads: Threads,
     begun: BTreeMap<(u32, u64), Sample>,
     pairs: Pairs,
+}
+
+/// The tracepoints of a recording, by their ids.
+#[derive(Clone, Copy, Debug)]
+struct Tracepoints {
+    traced: TraceEvent,
+    end: u64,
+    /// That of signals, which are recorded with calls, if the kernel has it.
+    signal: Option<u64>,
 }
 
 /// The recorded pairs.
@@ -53,6 +62,7 @@ pub struct Pairs {
     /// The sum of the descriptors that each poll(2) or select(2) was given.
     pub(crate) watched: BTreeMap<u64, u64>,
     pub(crate) refused: Refused,
+    pub(crate) signals: Signals,
     /// Records lost because the ring buffer was full.
     pub lost: u64,
     /// The times of the first and the last pair, in nanoseconds of the monotonic clock.
@@ -104,8 +114,11 @@ impl Tracing {
     ) -> io::Result<Self> {
         let [begin, end] = names.map(number);
         let (begin, end) = (begin?, end?);
-        let threads = threads(&[SampleTrigger::Tracepoint(begin), SampleTrigger::Tracepoint(end)])?;
-        Ok(Self { traced, end, threads, begun: BTreeMap::new(), pairs: Pairs::default() })
+        let signal = (traced == TraceEvent::Calls).then(|| number(DELIVERY).ok()).flatten();
+        let triggers = [Some(begin), Some(end), signal].into_iter().flatten();
+        let threads = threads(&triggers.map(SampleTrigger::Tracepoint).collect::<Vec<_>>())?;
+        let points = Tracepoints { traced, end, signal };
+        Ok(Self { points, threads, begun: BTreeMap::new(), pairs: Pairs::default() })
     }
 
     /// The number of pairs so far.
@@ -128,9 +141,9 @@ impl Tracing {
 
     /// Reads the records that have arrived.
     pub fn drain(&mut self) {
-        let (traced, end, pairs, begun) = (self.traced, self.end, &mut self.pairs, &mut self.begun);
+        let (points, pairs, begun) = (self.points, &mut self.pairs, &mut self.begun);
         self.threads.drain(|record| match record {
-            Record::Sample(sample) => pair(traced, end, sample, begun, pairs),
+            Record::Sample(sample) => pair(points, sample, begun, pairs),
             Record::Lost(thread, count) => {
                 pairs.lost += count;
                 begun.retain(|(other, _), _| *other != thread);
@@ -157,8 +170,7 @@ fn place_of_count(number: u64) -> Option<usize> {
 }
 
 fn pair(
-    traced: TraceEvent,
-    end: u64,
+    points: Tracepoints,
     sample: Sample,
     begun: &mut BTreeMap<(u32, u64), Sample>,
     pairs: &mut Pairs,
@@ -167,10 +179,17 @@ fn pair(
     let number = |at: usize| sample.fields().get(at..).and_then(|bytes| bytes.first_chunk::<8>());
     let Some(key) = number(8).map(|bytes| u64::from_ne_bytes(*bytes)) else { return };
     let event = sample.fields().first_chunk().map_or(0, |bytes| u16::from_ne_bytes(*bytes));
+    let (event, is_calls) = (u64::from(event), points.traced == TraceEvent::Calls);
+    if points.signal == Some(event) {
+        pairs.signals.note(key);
+        begun.insert((sample.stack.thread, HANDLER_END), sample);
+        return;
+    }
     let place = (sample.stack.thread, key);
-    if u64::from(event) != end {
+    let is_handler = is_calls && key == HANDLER_END;
+    if event != points.end && !is_handler {
         // A lock that spins before it sleeps has two begins; the first one counts.
-        if traced == TraceEvent::Calls || !begun.contains_key(&place) {
+        if is_calls || !begun.contains_key(&place) {
             begun.insert(place, sample);
         }
         return;
@@ -178,7 +197,8 @@ fn pair(
     let Some(begin) = begun.remove(&place) else { return };
     let (first, last) = pairs.span_ns.unwrap_or((begin.time_ns, sample.time_ns));
     pairs.span_ns = Some((first.min(begin.time_ns), last.max(sample.time_ns)));
-    if traced == TraceEvent::Calls
+    if is_calls
+        && !is_handler
         && let Some(result) = number(16).map(|bytes| i64::from_ne_bytes(*bytes))
     {
         if let Some(error) = error_of(result) {
@@ -194,12 +214,12 @@ fn pair(
         pairs.refused.note(sample.stack.thread, key, first, result);
     }
     let flags = begin.fields().get(16..).and_then(|bytes| bytes.first_chunk());
-    let kind = match traced {
+    let kind = match points.traced {
         TraceEvent::Calls => key,
         TraceEvent::Locks => u64::from(flags.map_or(0, |bytes| u32::from_ne_bytes(*bytes))),
     };
     let mut stack = begin.stack;
-    if traced == TraceEvent::Calls {
+    if is_calls {
         (stack.kernel, stack.user) = (Vec::new(), Vec::new());
     }
     let waits = pairs.all.entry((kind, stack)).or_default();
@@ -247,7 +267,9 @@ fn refused(name: &str, error: &io::Error) -> io::Error {
 mod tests {
     use super::*;
 
-    const END: u64 = 12;
+    const fn points(traced: TraceEvent) -> Tracepoints {
+        Tracepoints { traced, end: 12, signal: Some(13) }
+    }
 
     fn sample(time_ns: u64, thread: u32, event: u16, key: u64, flags: u32) -> Sample {
         let mut fields = [0; 24];
@@ -261,7 +283,8 @@ mod tests {
 
     fn all(traced: TraceEvent, samples: Vec<Sample>) -> Vec<(u64, u32, u64, u64)> {
         let (mut begun, mut pairs) = (BTreeMap::new(), Pairs::default());
-        samples.into_iter().for_each(|sample| pair(traced, END, sample, &mut begun, &mut pairs));
+        let points = points(traced);
+        samples.into_iter().for_each(|sample| pair(points, sample, &mut begun, &mut pairs));
         let row = |((kind, stack), waits): (&(u64, Stack), &Waits)| {
             (*kind, stack.thread, waits.count, waits.time_ns)
         };
@@ -273,18 +296,26 @@ mod tests {
         let (mut begun, mut pairs) = (BTreeMap::new(), Pairs::default());
         assert_eq!(pairs.seconds_seen(), None);
         for at in [1_000, 20_000_000] {
-            for (time_ns, event) in [(at, 11), (at + 1_000, END as u16)] {
-                pair(
-                    TraceEvent::Calls,
-                    END,
-                    sample(time_ns, 1, event, 44, 0),
-                    &mut begun,
-                    &mut pairs,
-                );
+            for (time_ns, event) in [(at, 11), (at + 1_000, 12)] {
+                let sample = sample(time_ns, 1, event, 44, 0);
+                pair(points(TraceEvent::Calls), sample, &mut begun, &mut pairs);
             }
         }
         let seconds = pairs.seconds_seen().expect("two were recorded");
         assert!((0.019..0.021).contains(&seconds), "{seconds}");
+    }
+
+    #[test]
+    fn a_handler_of_a_signal_ends_with_the_call_that_never_returns() {
+        let calls = vec![
+            sample(1, 1, 11, HANDLER_END, 0),
+            sample(10, 1, 13, 27, 0),
+            sample(12, 1, 11, 44, 0),
+            sample(13, 1, 12, 44, 0),
+            sample(30, 1, 11, HANDLER_END, 7),
+            sample(31, 1, 12, u64::MAX, 0),
+        ];
+        assert_eq!(all(TraceEvent::Calls, calls), [(HANDLER_END, 1, 1, 20), (44, 1, 1, 1)]);
     }
 
     #[test]
