@@ -34,6 +34,9 @@ pub(crate) const HANDOVERS: &str = "/velodrome/napi";
 /// Devices with a BPF program, at the device (XDP) or behind it (tc), one per line.
 pub(crate) const PROGRAMS: &str = "/velodrome/xdp";
 
+/// The largest sends of devices, before they are cut into packets: `eth0 65535 65536` (segments, bytes).
+pub(crate) const SEGMENTS: &str = "/velodrome/segments";
+
 /// All answers of this host, by the path under which they are read.
 pub(crate) fn answers(files: &HostFiles) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
@@ -54,9 +57,10 @@ pub(crate) fn answers(files: &HostFiles) -> BTreeMap<String, String> {
         Err(why) => all.insert(NO_AUDIT_RULES.to_owned(), why),
     };
     if let Ok(devices) = devices() {
-        let is_with =
-            |(number, _, program): &&(u32, String, bool)| *program || has_classifier(*number);
-        let with: Vec<&str> = devices.iter().filter(is_with).map(|(_, name, _)| &**name).collect();
+        let is_with = |one: &&NetworkDevice| one.has_program || has_classifier(one.number);
+        let with: Vec<&str> = devices.iter().filter(is_with).map(|one| &*one.name).collect();
+        let lines = devices.iter().filter_map(NetworkDevice::largest_send);
+        all.insert(SEGMENTS.to_owned(), lines.collect());
         all.insert(PROGRAMS.to_owned(), with.join("\n"));
         if let Ok(queues) = queues(&devices) {
             all.insert(QUEUES.to_owned(), queues);
@@ -71,7 +75,7 @@ pub(crate) fn answers(files: &HostFiles) -> BTreeMap<String, String> {
 /// The answers that are counts: asked again for each reading.
 pub(crate) fn counts() -> BTreeMap<String, String> {
     let devices: BTreeMap<u32, String> =
-        devices().unwrap_or_default().into_iter().map(|(number, name, _)| (number, name)).collect();
+        devices().unwrap_or_default().into_iter().map(|one| (one.number, one.name)).collect();
     let told = queues::told(&devices).ok().map(|text| (QUEUE_COUNTS.to_owned(), text));
     told.into_iter().collect()
 }
@@ -150,24 +154,48 @@ fn push_hook(lines: &mut String, place: &str, entry: &[u8]) {
     let _endless = writeln!(lines, "{place} {priority} {function} {module}");
 }
 
-/// Devices: their number, name, and whether an XDP program is attached (`IFLA_IFNAME`, `IFLA_XDP`).
-fn devices() -> io::Result<Vec<(u32, String, bool)>> {
-    let device = |message: Vec<u8>| {
-        let number = u32::from_ne_bytes(*message.get(4..)?.first_chunk()?);
-        let (mut name, mut program) = (String::new(), false);
+/// A device, as `RTM_GETLINK` tells it.
+#[derive(Debug, Default)]
+struct NetworkDevice {
+    number: u32,
+    name: String,
+    /// Whether an XDP program is attached.
+    has_program: bool,
+    /// The segments of its largest send, if the kernel tells.
+    segments: Option<u32>,
+    /// The bytes of its largest send.
+    bytes: Option<u32>,
+}
+
+impl NetworkDevice {
+    /// Reads it: `IFLA_IFNAME`, `IFLA_GSO_MAX_SEGS`, `IFLA_GSO_MAX_SIZE`, `IFLA_XDP`.
+    fn read(message: &[u8]) -> Option<Self> {
+        let number = |bytes: &[u8]| Some(u32::from_ne_bytes(*bytes.first_chunk()?));
+        let mut device = Self { number: number(message.get(4..)?)?, ..Self::default() };
         for (kind, content) in attributes(message.get(16..)?) {
             match kind {
-                3 => name = text(content),
+                3 => device.name = text(content),
+                40 => device.segments = number(content),
+                41 => device.bytes = number(content),
                 43 => {
-                    program = attributes(content)
+                    device.has_program = attributes(content)
                         .any(|(kind, content)| kind == 2 && content.first() != Some(&0));
                 }
                 _ => {}
             }
         }
-        Some((number, name, program))
-    };
-    Ok(list(NetlinkFamily::Route, 18, &[0; 16])?.into_iter().filter_map(device).collect())
+        Some(device)
+    }
+
+    /// Its line in [`SEGMENTS`].
+    fn largest_send(&self) -> Option<String> {
+        Some(format!("{} {} {}\n", self.name, self.segments?, self.bytes?))
+    }
+}
+
+fn devices() -> io::Result<Vec<NetworkDevice>> {
+    let messages = list(NetlinkFamily::Route, 18, &[0; 16])?;
+    Ok(messages.iter().filter_map(|message| NetworkDevice::read(message)).collect())
 }
 
 /// `NETDEV_CMD_QUEUE_GET` with `NETDEV_A_QUEUE_ID`, `…_IFINDEX`, `…_NAPI_ID`.
@@ -178,11 +206,11 @@ const OF_QUEUE: [u16; 3] = [1, 2, 4];
 const LIST_OF_HANDOVERS: u8 = 11;
 const OF_HANDOVER: [u16; 4] = [1, 2, 3, 7];
 
-fn handovers(devices: &[(u32, String, bool)]) -> io::Result<String> {
+fn handovers(devices: &[NetworkDevice]) -> io::Result<String> {
     let family = family("netdev")?;
     let queues = numbers(family, LIST_OF_QUEUES, OF_QUEUE)?;
     let line = |[device, own, interrupt, suspend]: [Option<u32>; 4]| {
-        let (_, name, _) = devices.iter().find(|(number, ..)| Some(*number) == device)?;
+        let name = &devices.iter().find(|one| Some(one.number) == device)?.name;
         let queue = queues.iter().find(|[_, of, handover]| *of == device && *handover == own);
         let told =
             [("queue", queue.and_then(|[id, ..]| *id)), ("irq", interrupt), ("suspend", suspend)];
@@ -233,12 +261,12 @@ fn has_classifier(device: u32) -> bool {
 }
 
 /// The queueing disciplines of each device (`RTM_GETQDISC`, `TCA_KIND`).
-fn queues(devices: &[(u32, String, bool)]) -> io::Result<String> {
+fn queues(devices: &[NetworkDevice]) -> io::Result<String> {
     let mut lines: Vec<String> = Vec::new();
     for message in list(NetlinkFamily::Route, 38, &[0; 20])? {
         let Some(number) = message.get(4..).and_then(|bytes| bytes.first_chunk()) else { continue };
         let number = u32::from_ne_bytes(*number);
-        let name = devices.iter().find(|(own, ..)| *own == number).map(|(_, name, _)| name);
+        let name = devices.iter().find(|one| one.number == number).map(|one| &one.name);
         let kind = attributes(message.get(20..).unwrap_or_default()).find(|(kind, _)| *kind == 1);
         if let (Some(name), Some((_, kind))) = (name, kind) {
             lines.push(format!("{name} {}", text(kind)));

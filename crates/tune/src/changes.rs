@@ -80,11 +80,11 @@ pub fn changes_of(id: &str, host: &HostReading) -> Vec<FileChange> {
         "net.rings" => devices(host, "rx-ring", |now, most| most.min(now * RING_FACTOR)),
         "net.coalesce" => adapting(host),
         "app.fastopen" => sysctls(&[("net.ipv4.tcp_fastopen", "3")]),
-        "net.tso" => switched(host, "tso", "on"),
-        "net.gso" => switched(host, "gso", "on"),
-        "net.gro" => switched(host, "gro", "off"),
-        "net.lro" => switched(host, "lro", "off"),
-        "net.arfs" => switched(host, "ntuple", "on"),
+        "net.tso" => switched(host.carriers(), "tso", "on"),
+        "net.gso" => switched(host.carriers(), "gso", "on"),
+        "net.gro" => switched(host.hardware(), "gro", "off"),
+        "net.lro" => switched(host.hardware(), "lro", "off"),
+        "net.arfs" => switched(host.hardware(), "ntuple", "on"),
         _ => Vec::new(),
     };
     let change = |(path, new): (String, String)| {
@@ -173,9 +173,9 @@ fn devices(
     host.hardware().into_iter().filter_map(of).collect()
 }
 
-fn switched(host: &HostReading, name: &str, value: &str) -> Vec<(String, String)> {
+fn switched(devices: Vec<String>, name: &str, value: &str) -> Vec<(String, String)> {
     let of = |device: String| (place(&device, name), value.to_owned());
-    host.hardware().into_iter().map(of).collect()
+    devices.into_iter().map(of).collect()
 }
 
 /// Devices without interrupt moderation get the adaptive one; those that do not have it get a fixed time that suits

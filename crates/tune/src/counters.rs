@@ -50,6 +50,8 @@ pub(crate) struct Counters {
     pub(crate) queues: BTreeMap<String, QueueCounts>,
     /// Packets of each device, received and sent.
     pub(crate) packets: BTreeMap<String, u64>,
+    /// What each device has sent, by device and name (`tx_packets`, `tx_bytes`).
+    pub(crate) sent: BTreeMap<(String, &'static str), u64>,
     /// Driver statistics, by device and name.
     pub(crate) devices: BTreeMap<(String, String), u64>,
 }
@@ -109,6 +111,7 @@ impl Counters {
             datagrams: datagrams::read(files, &members),
             queues: QueueCounts::read(&text(QUEUE_COUNTS)),
             packets: packets(files),
+            sent: sent(files),
             devices: devices(files),
             programs,
             members,
@@ -214,6 +217,17 @@ fn packets(files: &HostFiles) -> BTreeMap<String, u64> {
         Some((device, count("rx_packets")? + count("tx_packets")?))
     };
     files.names("/sys/class/net").into_iter().take(DEVICES).filter_map(of).collect()
+}
+
+fn sent(files: &HostFiles) -> BTreeMap<(String, &'static str), u64> {
+    let devices = files.names("/sys/class/net").into_iter().take(DEVICES);
+    let all =
+        devices.flat_map(|device| ["tx_packets", "tx_bytes"].map(|name| (device.clone(), name)));
+    let count = |(device, name): (String, &'static str)| {
+        let count = files.number(&format!("/sys/class/net/{device}/statistics/{name}"))?;
+        Some(((device, name), count))
+    };
+    all.filter_map(count).collect()
 }
 
 impl Uses {

@@ -191,6 +191,18 @@ impl HostReading {
         names
     }
 
+    /// All devices that carry traffic, the loopback included.
+    pub(crate) fn carriers(&self) -> Vec<String> {
+        let mut names = self.devices();
+        names.extend(Some("lo".to_owned()).filter(|lo| self.carries(lo)));
+        names
+    }
+
+    /// The increase of a count of sent packets or bytes of a device.
+    pub(crate) fn sent(&self, device: &str, name: &str) -> Option<u64> {
+        self.moved(|counters| counters.sent.get(&(device.to_owned(), name)).copied())
+    }
+
     /// Whether a device carried traffic between the two readings, so that its settings matter. With one reading it is
     /// not known.
     fn carries(&self, device: &str) -> bool {

@@ -59,33 +59,6 @@ pub(super) const CHECKS: &[Check] = &[
         judge: offload,
     },
     Check {
-        id: "net.gso",
-        title: "generic segmentation offload",
-        gain: Gain::of(3.0, 1.0, 0.0, 0.0),
-        expected: "one pass through the kernel per segment instead of one for many; nothing for \
-                   single-packet answers",
-        risk: Risk::Reversible,
-        lost: "nothing",
-        why: "Without GSO, TCP cuts its output into segments first, and each passes through the stack \
-              separately.",
-        fix: "ethtool -K DEVICE gso on",
-        source: "docs.kernel.org, segmentation-offloads",
-        judge: cut_early,
-    },
-    Check {
-        id: "net.tso",
-        title: "segmentation by the CPU",
-        gain: Gain::of(2.0, 1.0, 0.0, 0.0),
-        expected: "a checksum and a copy per segment of large answers; nothing for single-packet answers",
-        risk: Risk::Reversible,
-        lost: "nothing",
-        why: "A device with TSO takes 64 KiB and cuts it into segments itself. Without it the CPU does that \
-              at the end of the stack.",
-        fix: "ethtool -K DEVICE tso on, if the device supports it.",
-        source: "docs.kernel.org, segmentation-offloads",
-        judge: cut_by_cpu,
-    },
-    Check {
         id: "net.lro",
         title: "large receive offload",
         gain: Gain::of(0.5, 1.0, 0.0, 0.0),
@@ -173,29 +146,21 @@ fn rings(host: &HostReading) -> Judged {
 }
 
 fn offload(host: &HostReading) -> Judged {
-    switched(host, "gro", "on", 0.5)
-}
-
-fn cut_early(host: &HostReading) -> Judged {
-    switched(host, "gso", "off", 1.0)
-}
-
-fn cut_by_cpu(host: &HostReading) -> Judged {
-    switched(host, "tso", "off", 1.0)
+    switched_on(host, "gro")
 }
 
 fn large(host: &HostReading) -> Judged {
-    switched(host, "lro", "on", 0.5)
+    switched_on(host, "lro")
 }
 
-/// The finding for a switch that costs if it has this value.
-fn switched(host: &HostReading, name: &str, costly: &str, share: f64) -> Judged {
+/// The finding for a switch that may cost if it is on.
+fn switched_on(host: &HostReading, name: &str) -> Judged {
     let told = told(host, name);
     let devices: Vec<&str> =
-        told.iter().filter(|(_, value)| value == costly).map(|(device, _)| &**device).collect();
+        told.iter().filter(|(_, value)| value == "on").map(|(device, _)| &**device).collect();
     match told.first() {
         Some(_) if !devices.is_empty() => {
-            Finding::set(format!("{costly} for {}", devices.join(", ")), share)
+            Finding::set(format!("on for {}", devices.join(", ")), 0.5)
         }
         Some((_, value)) => Finding::good(value.clone()),
         None => not_told(),

@@ -24,6 +24,7 @@ mod process;
 mod receiving;
 mod reclaimed;
 mod scheduling;
+mod segments;
 mod sockets;
 mod stack;
 mod transport;
@@ -42,7 +43,7 @@ fn server(host: &HostReading) -> Result<u32, Finding> {
 }
 
 /// All checks.
-pub const ALL: [&[Check]; 27] = [
+pub const ALL: [&[Check]; 28] = [
     process::CHECKS,
     scheduling::CHECKS,
     asleep::CHECKS,
@@ -59,6 +60,7 @@ pub const ALL: [&[Check]; 27] = [
     network::CHECKS,
     receiving::CHECKS,
     device::CHECKS,
+    segments::CHECKS,
     stack::CHECKS,
     filters::CHECKS,
     sockets::CHECKS,

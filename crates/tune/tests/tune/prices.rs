@@ -50,6 +50,41 @@ fn segments_that_are_sent_again_cost_by_how_it_was_seen() {
 }
 
 #[test]
+fn packets_that_are_cut_early_cost_by_their_number_on_devices_of_any_kind() {
+    let cut = |setting: (&str, &str), bytes: u64| {
+        found(
+            "net.gso",
+            |fake| {
+                let queues = "sys/class/net/veth7/queues/tx-0/xps_cpus";
+                let settings = [(queues, "0"), ("velodrome/ethtool/veth7/gso", "on"), setting];
+                settings.iter().for_each(|(path, text)| fake.write(path, text));
+                for count in ["rx_packets", "tx_packets", "tx_bytes"] {
+                    fake.write(&format!("sys/class/net/veth7/statistics/{count}"), "0");
+                }
+            },
+            |fake| {
+                let sent = [("tx_packets", 20_000), ("tx_bytes", 20_000 * bytes)];
+                for (count, value) in sent {
+                    let path = format!("sys/class/net/veth7/statistics/{count}");
+                    fake.write(&path, &value.to_string());
+                }
+            },
+        )
+    };
+    for setting in [
+        ("velodrome/ethtool/veth7/gso", "off"),
+        ("velodrome/segments", "veth 9 9\nveth7 1 65536\n"),
+        ("velodrome/segments", "veth7 65535 1500\n"),
+    ] {
+        assert_eq!(price(&cut(setting, 1_500)), (2.0, 16.0), "{setting:?}");
+        let small = cut(setting, 200);
+        assert!(matches!(small, Finding::Costs(_, _, Price::Published(_))), "{small:?}");
+    }
+    let usual = cut(("velodrome/segments", "veth7 65535 65536\n"), 1_500);
+    assert_eq!(usual, Finding::Good("on".to_owned()));
+}
+
+#[test]
 fn small_receive_buffers_cost_where_much_is_received() {
     let buffers = |numbers: &str| {
         found(

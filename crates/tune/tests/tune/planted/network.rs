@@ -156,6 +156,9 @@ pub(super) fn of_the_rest() -> Vec<Cause> {
         },
         set("net.tso", Throughput, |fake| fake.device(&[("tso", "off")])),
         set("net.gso", Throughput, |fake| fake.device(&[("gso", "off")])),
+        set("net.gso", Throughput, |fake| {
+            fake.write("velodrome/segments", "lo 65535 65536\neth0 1 65536\n")
+        }),
         set("stack.notsent", Connections, |fake| {
             fake.sysctl("net/ipv4/tcp_notsent_lowat", "4294967295")
         }),
