@@ -3,14 +3,11 @@
 //! Owns how long that is. The crate `profile` records them and knows what they indicate, the crate `tune` gives a
 //! price.
 
-use std::sync::mpsc::channel;
-use std::thread::{scope, sleep};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use ::profile::{CallFinding, Pairs, Scope, Tracing, call_findings, calls_named};
-use ::tune::{CostlyCalls, HostReading, Opened, ServerCalls, ServerWork};
-
-use super::work;
+use ::tune::{CostlyCalls, Opened, ServerCalls};
 
 /// Longest time for which calls are recorded, and how many are enough: a server that makes very many of them is slowed
 /// for some milliseconds.
@@ -20,28 +17,12 @@ const ENOUGH: u64 = 4_000;
 /// Time between two reads of what was recorded.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Looks at a host and its server for this time; meanwhile records the server's calls, and samples its threads.
-pub(super) fn watch(host: &mut HostReading, process: Option<u32>, time: Duration) {
-    let Some(process) = process else { return host.watch(time) };
-    scope(|threads| {
-        let recorder = threads.spawn(|| look(process));
-        let (end, until) = channel();
-        let sampler = threads.spawn(move || work::look(process, &until));
-        host.watch(time);
-        drop(end);
-        let unsampled = |_| ServerWork::Unseen("sampling has failed".to_owned());
-        host.add_work(sampler.join().unwrap_or_else(unsampled));
-        let failed = |_| ServerCalls::Unseen("their recording has failed".to_owned());
-        host.add_calls(recorder.join().unwrap_or_else(failed));
-    });
-}
-
 /// Records the calls of a program and its children for a moment.
 #[expect(
     clippy::disallowed_methods,
     reason = "how long is recorded is measured by a clock of its own"
 )]
-fn look(process: u32) -> ServerCalls {
+pub(super) fn look(process: u32) -> ServerCalls {
     let mut tracing = match Tracing::begin_small(Scope::Tree(process)) {
         Ok(tracing) => tracing,
         Err(error) => return ServerCalls::Unseen(error.to_string()),

@@ -4,8 +4,10 @@
 
 mod calls;
 mod changing;
+mod drops;
 mod ladder;
 mod place;
+mod watching;
 mod way_back;
 mod work;
 
@@ -211,7 +213,7 @@ fn look(asked: &Looked) -> Result<HostReading, Failure> {
     }
     let mut host = HostReading::of(root, asked.pid);
     if asked.root.is_none() && !asked.seconds.is_zero() {
-        calls::watch(&mut host, asked.pid, asked.seconds);
+        watching::watch(&mut host, asked.pid, asked.seconds);
     }
     Ok(host)
 }

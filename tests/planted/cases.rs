@@ -124,6 +124,15 @@ time.sleep(20)'
     )
     .needs(&["python3"]),
     case(
+        "dropped requests",
+        &["net.drops"],
+        "echo 'table inet f { chain in { type filter hook input priority 0; policy accept;
+             tcp dport 8080 numgen random mod 100 < 3 drop; }; }' > rules
+         plant nft -f rules; begin $SERVER none 0; load -c 16; audit",
+    )
+    .latency()
+    .needs(&["nft"]),
+    case(
         "no selective acknowledgements",
         &["stack.popular"],
         "plant sysctl -qw net.ipv4.tcp_sack=0; begin $SERVER none 0; load -c 4 --rate 200; audit",
@@ -278,6 +287,7 @@ while os.read(f, 5000): time.sleep(0.05 * len(sys.argv[1:]))' $(with slow)
          load -c 4; audit; kill -9 $server",
     )
     .at(TASK_GROUPS),
+    case("signals of a timer", &["app.calls"], "begin $SERVER none 0 $(with alarm_us=60); load -c 16; audit"),
     case("missing files", &["app.calls"], "begin $SERVER $(with look 300); load -c 16; audit"),
     case("single bytes", &["app.calls"], "begin $SERVER $(with bytes 500); load -c 16; audit"),
     case("events for nothing", &["app.calls"], "begin $SERVER $(with events=5); load -c 4 --rate 500; audit"),

@@ -1,8 +1,8 @@
 /* A small HTTP server that does one thing wrong: `server [SIN AMOUNT] [OPTION=NUMBER ...]`.
  *
  * Options: threads, processes, backlog, nodelay, cork, size (of the answer), buffer (SO_SNDBUF), keep (connections),
- * forgets (to close them), pieces (writes per answer), events (of each connection), slack_us, port. It serves
- * 127.0.0.1, writes its log to standard output, and answers every request alike. */
+ * forgets (to close them), pieces (writes per answer), events (of each connection), slack_us, alarm_us (a signal each), port. It
+ * serves 127.0.0.1, writes its log to standard output, and answers every request alike. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,13 +23,14 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static int threads = 1, processes = 1, backlog = 511, nodelay = 1, size = 512, buffer = 0, keep = 1, pieces = 1;
-static int cork = 0, forgets = 0, interest = EPOLLIN, slack_us = 0, port = 8080;
+static int cork = 0, forgets = 0, interest = EPOLLIN, slack_us = 0, alarm_us = 0, port = 8080;
 static int listener = -1, log_file = -1, epolls[64];
 static long amount = 0;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -301,6 +303,7 @@ static void take_option(const char *option) {
         {"threads=", &threads}, {"processes=", &processes}, {"backlog=", &backlog}, {"nodelay=", &nodelay},
         {"size=", &size}, {"buffer=", &buffer}, {"keep=", &keep}, {"pieces=", &pieces},
         {"slack_us=", &slack_us}, {"port=", &port}, {"cork=", &cork}, {"forgets=", &forgets}, {"events=", &interest},
+        {"alarm_us=", &alarm_us},
     };
     for (size_t at = 0; at < sizeof options / sizeof *options; at++) {
         size_t length = strlen(options[at].name);
@@ -316,9 +319,19 @@ static void take_word(const char *word) {
         if (strcmp(sins[at].name, word) == 0) commit = sins[at].commit;
 }
 
+/* What a profiler does for each of its signals takes some microseconds. */
+static void on_alarm(int number) {
+    for (volatile int at = number; at < 5000; at++) {}
+}
+
 int main(int count, char **words) {
     signal(SIGPIPE, SIG_IGN);
     for (int at = 1; at < count; at++) take_word(words[at]);
+    if (alarm_us) {
+        struct itimerval often = {.it_interval.tv_usec = alarm_us, .it_value.tv_usec = alarm_us};
+        signal(SIGALRM, on_alarm);
+        setitimer(ITIMER_REAL, &often, NULL);
+    }
     if (slack_us) prctl(PR_SET_TIMERSLACK, slack_us * 1000L);
     body = (char *)malloc(size + 4096) + 2048;
     memset(body, 'x', size);

@@ -1,10 +1,9 @@
 //! Kernel events with a begin and an end: system calls, and waits for kernel locks.
 //!
-//! Owns the ids of these tracepoints, from tracefs, and how their records become pairs.
+//! Owns how their records become pairs.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 use syscalls::Sysno;
 
@@ -15,6 +14,7 @@ use crate::record::{Record, Sample, Stack};
 use crate::refused::Refused;
 use crate::signals::{DELIVERY, HANDLER_END, Signals};
 use crate::threads::{Scope, Threads, targets};
+use crate::tracepoints::number;
 use crate::waits::Waits;
 
 /// The kind of event.
@@ -25,9 +25,6 @@ pub enum TraceEvent {
     /// Waits for kernel locks, including those that spin.
     Locks,
 }
-
-/// Where tracefs is mounted.
-const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// The tracepoints of system calls.
 const CALLS: [&str; 2] = ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"];
@@ -231,36 +228,6 @@ fn pair(
 fn error_of(result: i64) -> Option<i32> {
     let error = i32::try_from(result.checked_neg()?).ok()?;
     (1..512).contains(&error).then_some(error)
-}
-
-/// The id of a tracepoint: from tracefs where it is mounted, otherwise from a mount of our own that nobody sees.
-fn number(name: &str) -> io::Result<u64> {
-    let file = format!("events/{name}/id");
-    let mounted = PLACES.iter().map(|place| Path::new(place).join(&file));
-    let mounted = mounted.map(std::fs::read_to_string).find_map(Result::ok);
-    let text = match mounted {
-        Some(text) => text,
-        None => sys::tracefs::read(&file).map_err(|error| refused(name, &error))?,
-    };
-    text.trim().parse().map_err(|_| io::Error::other(format!("{file} has no number")))
-}
-
-/// Why there is no such tracepoint.
-fn refused(name: &str, error: &io::Error) -> io::Error {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => io::Error::new(
-            error.kind(),
-            "tracefs may be read by root alone; in a container, with CAP_SYS_ADMIN or mounted: mount -t tracefs nodev \
-             /sys/kernel/tracing",
-        ),
-        io::ErrorKind::NotFound => {
-            io::Error::new(io::ErrorKind::Unsupported, format!("this kernel has no {name}"))
-        }
-        _ => io::Error::new(
-            io::ErrorKind::Unsupported,
-            format!("tracefs cannot be read ({error}): this kernel has no tracepoints"),
-        ),
-    }
 }
 
 #[cfg(test)]

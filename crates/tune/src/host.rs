@@ -10,6 +10,7 @@ use crate::calls::{self, ServerCalls};
 use crate::connections::{Sockets, place, told};
 use crate::counters::Counters;
 use crate::debugging_aids;
+use crate::drops::{self, DroppedPackets};
 use crate::file_locks;
 use crate::files::HostFiles;
 use crate::limits::DEVICES;
@@ -107,6 +108,11 @@ impl HostReading {
         if let Some(process) = self.process {
             self.files.add_answers(BTreeMap::from([(work::place(process), work.text())]));
         }
+    }
+
+    /// Adds the packets that the kernel dropped meanwhile.
+    pub fn add_drops(&mut self, drops: &DroppedPackets) {
+        self.files.add_answers(BTreeMap::from([(drops::PLACE.to_owned(), drops.text())]));
     }
 
     /// Reads the counters again, this many seconds later.

@@ -7,6 +7,7 @@ mod connections;
 mod cpu;
 mod datagrams;
 mod device;
+mod drops;
 mod environment;
 mod file_locks;
 mod filters;
@@ -43,7 +44,7 @@ fn server(host: &HostReading) -> Result<u32, Finding> {
 }
 
 /// All checks.
-pub const ALL: [&[Check]; 28] = [
+pub const ALL: [&[Check]; 29] = [
     process::CHECKS,
     scheduling::CHECKS,
     asleep::CHECKS,
@@ -66,6 +67,7 @@ pub const ALL: [&[Check]; 28] = [
     sockets::CHECKS,
     handshakes::CHECKS,
     transport::CHECKS,
+    drops::CHECKS,
     upstreams::CHECKS,
     buffers::CHECKS,
     datagrams::CHECKS,

@@ -129,7 +129,7 @@ const RESENT: f64 = 0.1;
 
 /// Seconds that a segment costs its connection which is sent again after a timeout or a probe (RFC 6298, RFC 8985
 /// section 7: 200 ms at least).
-const AFTER_TIMEOUT: (f64, f64) = (0.2, 0.25);
+pub(super) const AFTER_TIMEOUT: (f64, f64) = (0.2, 0.25);
 
 /// The most seconds that one costs which later segments told of, and its share of all segments as a part of the price:
 /// the sender also sends less for a while.

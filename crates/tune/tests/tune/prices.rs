@@ -85,6 +85,29 @@ fn packets_that_are_cut_early_cost_by_their_number_on_devices_of_any_kind() {
 }
 
 #[test]
+fn packets_that_the_host_drops_may_cost_the_waits_of_its_connections() {
+    let drops = |text: &str| {
+        found(
+            "net.drops",
+            |_| {},
+            |fake| {
+                fake.connections(&ten("data_sent=1000"));
+                fake.write("velodrome/drops", text);
+            },
+        )
+    };
+    let rule = drops("NETFILTER_DROP 20\nTCP_OLD_DATA 7000\n");
+    assert_eq!(price(&rule), (0.0, 50.0));
+    assert!(rule.text().starts_with("20 packets a second are dropped by a rule"), "{rule:?}");
+    // Other reasons are those of every network, or are told by other checks.
+    for usual in ["TCP_OLD_DATA 7000\n", "NETFILTER_DROP 4\n", ""] {
+        assert!(matches!(drops(usual), Finding::Good(_)), "{usual}");
+    }
+    let barred = drops("unseen root alone may\n");
+    assert_eq!(barred, Finding::Unknown("they may not be seen: root alone may".to_owned()));
+}
+
+#[test]
 fn small_receive_buffers_cost_where_much_is_received() {
     let buffers = |numbers: &str| {
         found(

@@ -154,6 +154,7 @@ pub(super) fn of_the_rest() -> Vec<Cause> {
                 )
             },
         },
+        seen("net.drops", Latency, |fake| fake.write("velodrome/drops", "NETFILTER_DROP 400\n")),
         set("net.tso", Throughput, |fake| fake.device(&[("tso", "off")])),
         set("net.gso", Throughput, |fake| fake.device(&[("gso", "off")])),
         set("net.gso", Throughput, |fake| {
