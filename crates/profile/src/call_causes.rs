@@ -202,6 +202,13 @@ pub(crate) const OF_REQUESTS: [&str; 14] = [
 pub(crate) const MANY: f64 = 10.0;
 pub(crate) const MANY_SHARE: f64 = 5.0;
 
+/// Calls that delete a file, how many a second are worth a line if as many writes at a place of a file go with them,
+/// and the other calls of such a file.
+pub(crate) const DELETES: [&str; 2] = ["unlink", "unlinkat"];
+pub(crate) const DELETE_RATE: f64 = 5.0;
+pub(crate) const PLACED_WRITES: [&str; 3] = ["pwrite64", "pwritev", "pwritev2"];
+pub(crate) const OF_FILES: [&str; 6] = ["openat", "open", "pread64", "preadv", "preadv2", "close"];
+
 /// Calls that move bytes of files, and how many each make them a transfer.
 pub(crate) const TRANSFERS: [&str; 7] =
     ["pread64", "preadv", "preadv2", "pwrite64", "pwritev", "sendfile", "splice"];

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use syscalls::Errno;
 
 use crate::call_causes::{
-    ANSWERS, AT_ONCE, CROWD, EVENTS, FAILURES, FOR_NOTHING, Failure, LINE, LOOK_NS, MANY,
-    MANY_SHARE, MOVES, MUCH, OF_REQUESTS, PIECES, QUICK, REFUSED_PART, REFUSED_RATE, SLEEPS,
-    SLOW_NS, SLOW_SHARE, SMALL, SMALL_RATE, TRANSFERS, USES, USUAL, WORTH, WORTH_RATE,
+    ANSWERS, AT_ONCE, CROWD, DELETE_RATE, DELETES, EVENTS, FAILURES, FOR_NOTHING, Failure, LINE,
+    LOOK_NS, MANY, MANY_SHARE, MOVES, MUCH, OF_FILES, OF_REQUESTS, PIECES, PLACED_WRITES, QUICK,
+    REFUSED_PART, REFUSED_RATE, SLEEPS, SLOW_NS, SLOW_SHARE, SMALL, SMALL_RATE, TRANSFERS, USES,
+    USUAL, WORTH, WORTH_RATE,
 };
 use crate::calls::{error_name, name, sums};
 use crate::locks::time_in_words;
@@ -42,6 +43,7 @@ pub fn call_findings(pairs: &Pairs, seconds: f64) -> Vec<CallFinding> {
     found.extend(seen.small(pairs));
     found.extend(seen.polls(pairs));
     found.extend(seen.refused(pairs));
+    found.extend(seen.temporary_files());
     found.extend(seen.signals(pairs));
     found.extend(seen.slow());
     found.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
@@ -269,6 +271,26 @@ impl Seen {
         is_many.then_some(CallFinding { share: 0.0, lost, text })
     }
 
+    /// Files that are written and deleted again.
+    fn temporary_files(&self) -> Option<CallFinding> {
+        let numbers = |names: &[&str]| self.numbers(|call| names.contains(&call));
+        let (deletes, writes) = (numbers(&DELETES), numbers(&PLACED_WRITES));
+        let (deleted, written) = (self.count(&deletes), self.count(&writes));
+        let all = [writes, deletes, numbers(&OF_FILES)].concat();
+        let is_worth = deleted >= DELETE_RATE * self.seconds
+            && written >= deleted
+            && self.share(&all) >= MANY_SHARE;
+        is_worth.then(|| {
+            let rate = deleted / self.seconds;
+            let cause = format!(
+                "{rate:.0} temporary files a second are written and deleted: answers or uploads that its buffers do \
+                 not hold (proxy_buffers, proxy_max_temp_file_size, client_body_buffer_size of nginx), or that \
+                 clients take slowly"
+            );
+            self.finding(&all, &cause)
+        })
+    }
+
     /// Signals whose handlers take much of its time.
     fn signals(&self, pairs: &Pairs) -> Option<CallFinding> {
         let (name, cause) = pairs.signals.cause()?;
@@ -387,6 +409,23 @@ mod tests {
         let wanted =
             ["newfstatat: 50000 calls a second, 30 %", "getppid: 20000 calls a second, 8 %"];
         assert_eq!(told, wanted);
+    }
+
+    #[test]
+    fn temporary_files_are_named_where_files_are_written_and_deleted() {
+        let files = |deleted| {
+            let mut pairs = calls(&[
+                (Sysno::readv, 5_000, 100_000),
+                (Sysno::pwritev, 4_000, 90_000_000),
+                (Sysno::unlink, deleted, 100_000),
+            ]);
+            pairs.results.insert(Sysno::pwritev as u64, 4_000 << 15);
+            pairs.results.insert(Sysno::readv as u64, 5_000 << 15);
+            told(&pairs, 1.0)
+        };
+        assert_eq!(files(20), ["pwritev: 4020 calls a second, 9 %"]);
+        assert_eq!(files(2), [""; 0], "it only writes");
+        assert_eq!(files(9_000), [""; 0], "it only deletes");
     }
 
     #[test]
