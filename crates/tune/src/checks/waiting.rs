@@ -53,11 +53,12 @@ pub(super) fn waits_inside(host: &HostReading) -> bool {
 /// The connections of clients that wait for an answer at one reading, and all of them.
 fn unanswered_of(sockets: &[TcpSocket]) -> (usize, usize) {
     // The last that it received came after the last that it sent, and has been read. Within one tick of the kernel's
-    // clock it is a request more than answers, where each of them is a segment.
+    // clock it is a request more than answers, where each request is a segment, and each answer as many as the others.
     let waits = |one: &&TcpSocket| {
         let (received, sent) = (one.number("last_received_ms"), one.number("last_sent_ms"));
         let (requests, answers) = (one.number("data_received"), one.number("data_sent"));
-        (received < sent || (received == sent && requests > ENOUGH && requests == answers + 1))
+        let is_ahead = requests > ENOUGH && answers > 0 && answers.is_multiple_of(requests - 1);
+        (received < sent || (received == sent && is_ahead))
             && (WAITS_MS.0..WAITS_MS.1).contains(&received)
             && one.number("received_queue") == 0
             && requests > 0

@@ -108,6 +108,24 @@ fn packets_that_the_host_drops_may_cost_the_waits_of_its_connections() {
 }
 
 #[test]
+fn a_request_that_follows_an_answer_at_once_waits_if_it_is_one_more_than_the_answers() {
+    let waits = |received: u64, sent: u64| {
+        let numbers = format!(
+            "data_received={received} data_sent={sent} last_received_ms=40 last_sent_ms=40"
+        );
+        let connections = ten(&numbers);
+        found("app.waiting", |fake| fake.connections(&connections), |_| {})
+    };
+    // Answers of one segment, and of two: a head and a body.
+    for (received, sent) in [(100, 99), (100, 198)] {
+        let found = waits(received, sent);
+        assert!(matches!(found, Finding::Costs(..)), "{received} {sent} {found:?}");
+        let answered = waits(received, sent / (received - 1) * received);
+        assert!(matches!(answered, Finding::Good(_)), "{answered:?}");
+    }
+}
+
+#[test]
 fn small_receive_buffers_cost_where_much_is_received() {
     let buffers = |numbers: &str| {
         found(
