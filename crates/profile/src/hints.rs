@@ -4,7 +4,10 @@
 //! `signs` owns which function indicates which cause. This only names the cause.
 
 use crate::fold::{Folded, Frame, Mode};
-use crate::signs::{COUNTED_WORK, LEAST, LEAST_WORK, SIGNS, USUAL_SIGNS, WORK, Work};
+use crate::signs::{
+    COUNTED_WORK, LEAST, LEAST_WORK, LUA, LUA_CODE, SIGNS, USUAL_SIGNS, WORK, Work,
+};
+use crate::unnamed::MADE;
 
 /// A cause that the profile indicates.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +65,16 @@ fn of_work(
     Some(Hint { function, percent, cause: cause(work) })
 }
 
+/// Percent of the samples that run code of Lua. If there is any, code without a name is LuaJIT's.
+pub(crate) fn lua_percent(folded: &Folded) -> f64 {
+    let total = folded.total().max(f64::MIN_POSITIVE);
+    let is_lua = |frame: &Frame| LUA.iter().any(|begin| frame.name.starts_with(begin));
+    match share(folded, is_lua) * 100.0 / total {
+        named if named < LEAST_WORK => 0.0,
+        _ => share(folded, |frame| is_lua(frame) || frame.name == MADE) * 100.0 / total,
+    }
+}
+
 /// The samples with such a frame.
 fn share(folded: &Folded, is_sign: impl Fn(&Frame) -> bool) -> f64 {
     let has = |stack: &[Frame]| stack.iter().any(&is_sign);
@@ -113,10 +126,12 @@ pub fn clock_artefacts(folded: &Folded) -> Option<String> {
 pub fn nameless_code(folded: &Folded) -> Option<String> {
     let total = folded.total().max(f64::MIN_POSITIVE);
     let of = |is_sign: &dyn Fn(&Frame) -> bool| share(folded, is_sign) * 100.0 / total;
-    let made = of(&|frame| frame.name == crate::unnamed::MADE);
+    let made = of(&|frame| frame.name == MADE);
+    let lua = lua_percent(folded);
     let python = of(&|frame| frame.name.starts_with("_PyEval_EvalFrame"));
     let python_names = of(&|frame| frame.name.starts_with("py::"));
     match () {
+        () if lua >= LEAST_WORK => Some(format!("{lua:.0} % in {LUA_CODE}")),
         () if made >= LEAST_WORK => Some(format!(
             "{made:.0} % in code made at run time, without names: node --perf-basic-prof; java \
              -XX:+PreserveFramePointer, then jcmd PID Compiler.perfmap; python -X perf (3.12 or later)"
@@ -160,6 +175,9 @@ mod tests {
         assert_eq!(clock_artefacts(&folded("a;finish_task_switch;b 10\n")), None);
         let made = folded("main;[code made at run time];x 10\nb 90\n");
         assert!(nameless_code(&made).is_some_and(|line| line.contains("--perf-basic-prof")));
+        let lua = folded("main;[code made at run time];x 50\nb;lj_vm_resume;c 10\nb 40\n");
+        let line = nameless_code(&lua).expect("it is told");
+        assert!(line.starts_with("60 % in code of Lua: pages"), "{line}");
         let python = "main;_PyEval_EvalFrameDefault 10\n";
         assert!(nameless_code(&folded(python)).is_some_and(|line| line.contains("-X perf")));
         let named = format!("{python}main;py::work:a.py;_PyEval_EvalFrameDefault 10\n");

@@ -39,6 +39,13 @@ pub(crate) const USUAL_SIGNS: [(&str, &str, f64); 2] =
 /// program, a library or the kernel.
 pub(crate) type Work = (&'static str, f64, &'static [&'static str]);
 
+/// Begins of names of functions that run code of Lua; what LuaJIT makes of it has no names.
+pub(crate) const LUA: [&str; 2] = ["lj_", "lua_"];
+
+/// Where code of Lua is, and what names its lines.
+pub(crate) const LUA_CODE: &str = "code of Lua: pages and modules of Velodrome (profile --pages SOCKET names their \
+    lines, `velodrome top` the pages), or of OpenResty";
+
 /// Work of the program that only a profile shows.
 pub(crate) const WORK: [Work; 16] = [
     (
@@ -251,7 +258,17 @@ pub(crate) const WORK: [Work; 16] = [
         "cryptography: handshakes of TLS (kept connections and resumed sessions have none, and an ECDSA key costs less \
          than a long one of RSA), or data that is encrypted",
         20.0,
-        &["[libcrypto.so"],
+        &[
+            "[libcrypto.so",
+            "aws_lc_",
+            "ring_core_",
+            "__bn_",
+            "bn_mul",
+            "bn_sqr",
+            "mulx4x_",
+            "rsaz_",
+            "ecp_nistz256_",
+        ],
     ),
 ];
 

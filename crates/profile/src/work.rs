@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use crate::fold::{Folded, Frame};
-use crate::hints::{Cause, Hint, hints};
+use crate::hints::{Cause, Hint, hints, lua_percent};
 use crate::record::Stack;
 use crate::sampling::TakenSamples;
+use crate::signs::LUA_CODE;
 use crate::symbols::SymbolNames;
 use crate::unnamed::{MADE, UNKNOWN};
 
@@ -73,6 +74,7 @@ pub fn work_findings(
     let functions = threads.values().filter_map(|stacks| of_function(stacks, names, time));
     let mut found = of_kinds(&folded, time);
     found.extend(functions);
+    found.extend(folded.iter().filter_map(|thread| of_lua(thread, time)));
     found.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
     found
 }
@@ -100,6 +102,19 @@ fn of_kinds(threads: &[Folded], time: SampledTime) -> Vec<WorkFinding> {
         }
     }
     kinds.into_values().filter(|kind| weight(kind) >= LEAST).collect()
+}
+
+/// The code of Lua in which a thread is most of its time: it may be what the server is for, as a function may.
+fn of_lua(folded: &Folded, time: SampledTime) -> Option<WorkFinding> {
+    let of_samples = lua_percent(folded);
+    let share = of_samples * folded.total() / (time.seconds * time.hertz as f64).max(1.0);
+    let is_much = of_samples >= LEAST_OF_SAMPLES && share >= LEAST_OF_FUNCTION;
+    is_much.then(|| WorkFinding {
+        of_thread: share,
+        of_all: share,
+        kind: WorkKind::Function,
+        text: LUA_CODE.to_owned(),
+    })
 }
 
 /// The function of the program itself in which a thread is most of its time.
@@ -168,6 +183,17 @@ mod tests {
         assert!(of_kinds(&[little], SECOND).is_empty());
         let counted = folded("main;vfs_fsync_range_[k] 90\n");
         assert!(of_kinds(&[counted], SECOND).is_empty());
+    }
+
+    #[test]
+    fn a_thread_that_runs_code_of_lua_is_told_of_it() {
+        let busy = folded("main;lj_vm_resume;escape 30\n[code made at run time];x 30\nmain;b 20\n");
+        let found = of_lua(&busy, SECOND).expect("it is told");
+        assert_eq!((found.of_thread, found.kind), (60.0, WorkKind::Function));
+        let other = folded("main;lj_vm_resume 20\nmain;b 80\n");
+        assert_eq!(of_lua(&other, SECOND), None);
+        let javascript = folded("[code made at run time];x 90\n");
+        assert_eq!(of_lua(&javascript, SECOND), None);
     }
 
     #[test]
