@@ -113,6 +113,36 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
+    /// A workload that runs when its name is given; its ratios are those of what its load is for.
+    pub(crate) const fn new(
+        name: &'static str,
+        title: &'static str,
+        path: &'static str,
+        load: Load,
+        contenders: &'static [Contender],
+        targets: &'static [Target],
+    ) -> Workload {
+        let main_metric = match load {
+            Load::Idle { .. } | Load::IdleStreams { .. } | Load::SecureIdle { .. } => {
+                Metric::ResidentBytes
+            }
+            Load::Paced { .. } | Load::SecurePaced { .. } => Metric::LatencyP99,
+            _ => Metric::CpuMicros,
+        };
+        let runs = Runs::WhenNamed;
+        Workload { name, title, path, load, runs, contenders, main_metric, targets }
+    }
+
+    /// The same in every run without a selection.
+    pub(crate) const fn always(self) -> Workload {
+        Workload { runs: Runs::Always, ..self }
+    }
+
+    /// The same with ratios of this metric.
+    pub(crate) const fn by(self, main_metric: Metric) -> Workload {
+        Workload { main_metric, ..self }
+    }
+
     /// Whether `--only wanted` selects this workload: by its name, or by its first letter if it
     /// always runs.
     pub(crate) fn answers_to(&self, wanted: &str) -> bool {
