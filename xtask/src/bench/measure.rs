@@ -9,10 +9,10 @@ use crate::bench::SPARE_DESCRIPTORS;
 use crate::bench::accounting::{self, Spent};
 use crate::bench::contender::Version;
 use crate::bench::flood;
-use crate::bench::host::Cores;
 use crate::bench::load;
 use crate::bench::ours;
 use crate::bench::proxies;
+use crate::bench::run::Run;
 use crate::bench::running::Running;
 use crate::bench::sample::Count;
 use crate::bench::sample::{Metric, Sample};
@@ -39,8 +39,7 @@ const HELD_FIRST: u32 = 200;
 pub(crate) struct Measuring<'a> {
     pub(crate) workload: &'static Workload,
     pub(crate) site: &'a Site,
-    pub(crate) cores: &'a Cores,
-    pub(crate) descriptors: u64,
+    pub(crate) run: &'a Run,
 }
 
 impl Measuring<'_> {
@@ -146,10 +145,10 @@ impl Measuring<'_> {
     ) -> Result<Sample, Failure> {
         let family = server.family();
         let before = accounting::spent(&family);
-        let cores_before = accounting::cores(self.cores);
+        let cores_before = accounting::cores(&self.run.cores);
         let (count, mut sample) = run(server.address, self.workload.path)?;
         let after = accounting::spent(&family);
-        let cores_after = accounting::cores(self.cores);
+        let cores_after = accounting::cores(&self.run.cores);
         let (micros, user_share) = used(before, after);
         let cpu = micros / count.requests.max(1) as f64;
         sample.extend([
@@ -283,9 +282,9 @@ impl Measuring<'_> {
     }
 
     fn idle(&self, server: &Running, wanted: u64) -> Result<Sample, Failure> {
-        let count = wanted.min(self.descriptors.saturating_sub(SPARE_DESCRIPTORS));
+        let count = wanted.min(self.run.descriptors.saturating_sub(SPARE_DESCRIPTORS));
         if count < wanted {
-            println!("only {count} connections: the descriptor limit is {}", self.descriptors);
+            println!("only {count} connections: the descriptor limit is {}", self.run.descriptors);
         }
         // Memory that the first request allocates belongs to the process, not to a connection.
         let (address, path) = (server.address, self.workload.path);

@@ -8,16 +8,16 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::bench::accounting;
 use crate::bench::contender::Start;
 use crate::bench::host;
-use crate::bench::report::{aligned, write};
+use crate::bench::report::aligned;
+use crate::bench::run::Report;
 use crate::bench::site::{Site, shown};
 use crate::failure::Failure;
 use crate::process::Guarded;
@@ -52,22 +52,21 @@ struct Place {
 /// Runs the verb.
 pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Failure> {
     let preload = arguments.take_value("--preload")?;
-    let place = arguments.take_value("--report")?.map(PathBuf::from);
+    let mut report = Report::take("memory", &mut arguments)?;
     arguments.finish()?;
     let site = Site::with_programs([Start::Serve].into_iter())?;
     let cores = host::Cores::take()?;
     let descriptors = host::raise_descriptor_limit();
     let heads = HEADS.min(descriptors.saturating_sub(SPARE_DESCRIPTORS));
-    let command = format!("cargo xtask bench memory {}", words.join(" "));
-    let mut text = format!(
+    let command = report.note_command(words);
+    report.say(&format!(
         "{command}\nserver on core {}, load on core {}; anonymous memory in MiB\n",
         cores.server, cores.load
-    );
-    print!("{text}");
+    ));
     let mut rows = vec![["load", "before", "with it"].map(str::to_owned).to_vec()];
     rows[0].extend(LOOKS.map(|seconds| format!("{seconds} s")));
     rows[0].push("CPU s".to_owned());
-    let mut reports = Vec::new();
+    let mut curves = Vec::new();
     type Load<'l> = (&'l str, Box<dyn Fn(&Place) -> Result<f64, Failure>>);
     let loads: [Load<'_>; 2] = [
         ("unfinished heads", Box::new(move |place| unfinished(place, heads))),
@@ -88,15 +87,13 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
         row.extend(curve.iter().map(|memory| format!("{memory:.1}")));
         row.push(format!("{cpu:.2}"));
         rows.push(row);
-        reports.push(json!({
+        curves.push(json!({
             "load": name, "before_mib": before, "most_mib": most, "seconds": LOOKS, "curve_mib": curve, "cpu_s": cpu,
         }));
     }
-    let table = aligned(&rows);
-    print!("{table}");
-    text.push_str(&table);
-    let value: Value = json!({ "command": command, "loads": reports });
-    write("memory", place.as_deref(), &text, &value)
+    report.say(&aligned(&rows));
+    report.note("loads", curves);
+    report.write()
 }
 
 fn start(site: &Site, preload: Option<&str>, core: usize) -> Result<Place, Failure> {

@@ -7,7 +7,6 @@
 #![expect(clippy::disallowed_types, reason = "one thread and one descriptor table in this tool")]
 
 use std::fs::File;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -16,7 +15,8 @@ use serde_json::{Value, json};
 use crate::arguments::Arguments;
 use crate::bench::contender::Start;
 use crate::bench::host;
-use crate::bench::report::{aligned, write};
+use crate::bench::report::aligned;
+use crate::bench::run::Report;
 use crate::bench::site::{Site, shown};
 use crate::failure::Failure;
 use crate::server::{self, leashed};
@@ -58,14 +58,13 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
     let wanted = arguments.take_number("--connections")?.unwrap_or(CONNECTIONS).max(1);
     let seconds = arguments.take_number("--seconds")?.unwrap_or(SECONDS).max(1);
     let rates = arguments.take_list("--rates")?;
-    let place = arguments.take_value("--report")?.map(PathBuf::from);
+    let mut report = Report::take("million", &mut arguments)?;
     arguments.finish()?;
     let rates = if rates.is_empty() { RATES.map(str::to_owned).to_vec() } else { rates };
     let site = Site::with_programs([Start::Store { sync: "none" }].into_iter())?;
     let scale = scale(wanted, available_bytes()?, host::raise_descriptor_limit());
-    let command = format!("cargo xtask bench {}", words.join(" "));
-    let mut text = format!("{command}\n{}", scaled(&scale, wanted));
-    print!("{text}");
+    let command = report.note_command(words);
+    report.say(&format!("{command}\n{}", scaled(&scale, wanted)));
     let mut rows = vec![
         [
             "lookups/s",
@@ -85,40 +84,32 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
         .map(str::to_owned)
         .to_vec(),
     ];
-    let mut reports = Vec::new();
-    let mut said = String::new();
+    let mut runs = Vec::new();
     for rate in &rates {
-        let (report, kernel_bytes) = match measure(&site, &scale, (rate, seconds)) {
+        let (measured, kernel_bytes) = match measure(&site, &scale, (rate, seconds)) {
             Ok(measured) => measured,
             Err(failure) => {
-                let line = format!("  {rate} a second: {failure}\n");
-                print!("{line}");
-                said.push_str(&line);
+                report.say(&format!("  {rate} a second: {failure}\n"));
                 continue;
             }
         };
-        rows.push(row(rate, &report, kernel_bytes / scale.connections as f64));
-        let is_valid = report["verdict"]["state"] == "valid";
-        for reason in report["verdict"]["reasons"].as_array().into_iter().flatten() {
-            let line =
-                format!("  {rate} a second: {}\n", reason["text"].as_str().unwrap_or_default());
-            print!("{line}");
-            said.push_str(&line);
+        rows.push(row(rate, &measured, kernel_bytes / scale.connections as f64));
+        let is_valid = measured["verdict"]["state"] == "valid";
+        for reason in measured["verdict"]["reasons"].as_array().into_iter().flatten() {
+            let text = reason["text"].as_str().unwrap_or_default();
+            report.say(&format!("  {rate} a second: {text}\n"));
         }
-        reports.push(json!({ "rate": rate, "kernel_bytes": kernel_bytes, "report": report }));
+        runs.push(json!({ "rate": rate, "kernel_bytes": kernel_bytes, "report": measured }));
         if is_valid {
             break;
         }
     }
-    let table = aligned(&rows);
-    print!("{table}");
-    text.push_str(&said);
-    text.push_str(&table);
-    let value = json!({
-        "command": command, "connections": scale.connections, "threads": scale.threads,
-        "seconds": seconds, "runs": reports,
-    });
-    write("million", place.as_deref(), &text, &value)
+    report.say(&aligned(&rows));
+    report.note("connections", scale.connections);
+    report.note("threads", scale.threads);
+    report.note("seconds", seconds);
+    report.note("runs", runs);
+    report.write()
 }
 
 /// The scale that fits into this much memory and tables with this many descriptors.

@@ -3,7 +3,6 @@
 //! Owns ratios and the judgement of targets. Never measures.
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
@@ -320,31 +319,6 @@ pub(super) fn aligned(rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// Writes a run's JSON below the target folder, and to the requested file: as JSON if its name ends with
-/// `.json`, otherwise as text.
-pub(super) fn write(
-    bench: &str,
-    wanted: Option<&Path>,
-    text: &str,
-    value: &Value,
-) -> Result<(), Failure> {
-    let folder = workspace::target_folder()?.join("bench");
-    std::fs::create_dir_all(&folder)?;
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let place = folder.join(format!("{bench}-{}.json", since.as_secs()));
-    let value = serde_json::to_string_pretty(value)
-        .map_err(|error| Failure::Work(format!("the report: {error}")))?;
-    std::fs::write(&place, &value)?;
-    println!("report: {}", place.strip_prefix(workspace::root()).unwrap_or(&place).display());
-    if let Some(wanted) = wanted {
-        let is_json = wanted.extension().is_some_and(|extension| extension == "json");
-        std::fs::write(wanted, if is_json { &value } else { text })
-            .map_err(|error| Failure::Work(format!("{}: {error}", wanted.display())))?;
-        println!("report: {}", wanted.display());
-    }
-    Ok(())
 }
 
 /// A folder below the target folder for the files of one run; removed when dropped.
