@@ -112,14 +112,8 @@ fn floor(name: &str, words: &[String], mut arguments: Arguments) -> Result<(), F
     let order =
         ", contenders in a new random order each; medians, below them the least and the most";
     report.begin(words, &run, ["server", "load"], order);
-    let mut explained = Vec::new();
-    for workload in &plan.workloads {
-        if let workload::Load::Few { between, .. } = workload.load
-            && !explained.contains(&between)
-        {
-            report.say(&format!("{}\n\n", light::note(between)));
-            explained.push(between);
-        }
+    if plan.workloads.iter().any(|workload| matches!(workload.load, workload::Load::Few { .. })) {
+        report.say(&format!("{}\n\n", light::NOTE));
     }
     for workload in &plan.workloads {
         report.add(&run_workload(workload, &plan, &site, &run));

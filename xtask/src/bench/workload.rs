@@ -13,7 +13,7 @@ pub(crate) enum Load {
     /// wrk, closed loop, kept alive.
     Kept { connections: u32 },
     /// Our own light client, closed loop, kept alive: for so few connections that wrk is the bottleneck.
-    Few { connections: u32, between: Between },
+    Few { connections: u32 },
     /// wrk, each connection sending that many requests at once.
     Pipelined { connections: u32, depth: usize },
     /// wrk with `Connection: close`.
@@ -77,15 +77,6 @@ impl Way {
             Way::Streams(count) => format!("--h2 -m {count}"),
         }
     }
-}
-
-/// The activity of the light client until an answer arrives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Between {
-    /// Polls: its own wake-up is not part of the measurement.
-    Spins,
-    /// Sleeps in epoll, as most clients do.
-    Sleeps,
 }
 
 /// When a workload runs.

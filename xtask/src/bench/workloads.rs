@@ -12,7 +12,7 @@ use crate::bench::sample::Metric;
 use crate::bench::secure_workloads::SECURE_WORKLOADS;
 use crate::bench::stream_workloads::STREAM_WORKLOADS;
 use crate::bench::target::{Against, Target};
-use crate::bench::workload::{Between, Load, Workload};
+use crate::bench::workload::{Load, Workload};
 
 const FAN_TARGETS: &[Target] = &[Target::cpu_to("floor", 1.04)];
 
@@ -56,19 +56,11 @@ const SHORT_TARGETS: &[Target] = &[Target::cpu_to("floor", 1.03), Target::cpu_to
 const THREE_TIMES_NGINX: &[Target] =
     &[Target::at_least(Metric::Rate, Against::Contender("nginx"), 3.0)];
 
-const fn spinning(connections: u32) -> Load {
-    Load::Few { connections, between: Between::Spins }
-}
-
-const fn sleeping(connections: u32) -> Load {
-    Load::Few { connections, between: Between::Sleeps }
-}
-
 /// One of the workloads with few connections. With one and four connections the way a server waits matters; with ten it
 /// always has work, so ten has no target.
 const fn few(name: &'static str, title: &'static str, load: Load) -> Workload {
     let targets = match load {
-        Load::Few { connections: 1 | 4, between: Between::Spins } => THREE_TIMES_NGINX,
+        Load::Few { connections: 1 | 4 } => THREE_TIMES_NGINX,
         _ => &[],
     };
     Workload::new(name, title, "/json", load, KEPT_FIELD, targets).by(Metric::Rate)
@@ -139,12 +131,9 @@ const PLAIN_WORKLOADS: &[Workload] = &[
         &[Target::at_most(Metric::ResidentBytes, Against::Itself, 256.0)],
     )
     .always(),
-    few("f-1", "JSON kept alive, 1 connection", spinning(1)).always(),
-    few("f-4", "JSON kept alive, 4 connections", spinning(4)).always(),
-    few("f-10", "JSON kept alive, 10 connections", spinning(10)).always(),
-    few("f-1-sleep", "JSON kept alive, 1 connection, the client sleeps", sleeping(1)),
-    few("f-4-sleep", "JSON kept alive, 4 connections, the client sleeps", sleeping(4)),
-    few("f-10-sleep", "JSON kept alive, 10 connections, the client sleeps", sleeping(10)),
+    few("f-1", "JSON kept alive, 1 connection", Load::Few { connections: 1 }).always(),
+    few("f-4", "JSON kept alive, 4 connections", Load::Few { connections: 4 }).always(),
+    few("f-10", "JSON kept alive, 10 connections", Load::Few { connections: 10 }).always(),
     few("f-1-wrk", "JSON kept alive, 1 connection (wrk)", Load::Kept { connections: 1 }),
     few("f-4-wrk", "JSON kept alive, 4 connections (wrk)", Load::Kept { connections: 4 }),
     few("f-10-wrk", "JSON kept alive, 10 connections (wrk)", Load::Kept { connections: 10 }),
@@ -163,7 +152,7 @@ const PLAIN_WORKLOADS: &[Workload] = &[
         "what code costs: JSON kept alive, 32 connections, the floor with our flags and with 96 and \
                 192 functions of a line and a half",
         "/json",
-        Load::Few { connections: 32, between: Between::Spins },
+        Load::Few { connections: 32 },
         &[FLOOR_KEPT, FLOOR_EDGED, FLOOR_WALKING_96, FLOOR_WALKING_192, JSON],
         &[],
     ),
@@ -212,7 +201,7 @@ mod tests {
         let count =
             |wanted: &str| workloads().filter(|workload| workload.answers_to(wanted)).count();
         assert_eq!((count("a"), count("c"), count("f"), count("f-4"), count("z")), (1, 2, 3, 1, 0));
-        assert_eq!((count("f-4-wrk"), count("f-4-sleep")), (1, 1));
+        assert_eq!(count("f-4-wrk"), 1);
     }
 
     #[test]

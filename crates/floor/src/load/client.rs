@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
@@ -24,18 +23,6 @@ const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Polls without an answer between two clock readings: some tens of microseconds.
 const VAIN_LOOKS: u32 = 128;
 
-/// Events taken by one wait.
-const EVENTS_MAX: usize = 256;
-
-/// The occupation of the client while no answer is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waiting {
-    /// Polls its connections in turn.
-    Spin,
-    /// Sleeps in epoll, as wrk and most clients do.
-    Sleep,
-}
-
 /// The parameters of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Order {
@@ -43,20 +30,17 @@ pub(crate) struct Order {
     pub(crate) path: String,
     pub(crate) connections: usize,
     pub(crate) duration: Duration,
-    pub(crate) warm_up: Duration,
-    pub(crate) waiting: Waiting,
 }
 
 /// The result of a run.
 pub(crate) struct Counted {
-    /// Response times, from sent to completely received, of all requests answered after the warm-up.
+    /// Response times, from sent to completely received, of all requests answered in the measured time.
     pub(crate) latencies: Histogram,
     /// The measured time.
     pub(crate) measured: Duration,
     /// Answers that were wrong, late or missing. A connection with one is not used again.
     pub(crate) errors: u64,
-    /// Polls that found nothing, while spinning: few of them per request mean that the
-    /// client was the bottleneck, not the server.
+    /// Polls that found nothing: few of them per request mean that the client was the bottleneck, not the server.
     pub(crate) looks_in_vain: u64,
 }
 
@@ -92,11 +76,11 @@ struct Client {
 
 pub(crate) fn run(order: &Order) -> Result<Counted, String> {
     let mut client = Client::open(order)?;
-    client.run_until(order.waiting, Instant::now() + order.warm_up)?;
-    client.latencies = Histogram::new();
-    client.looks_in_vain = 0;
     let start = client.now;
-    client.run_until(order.waiting, start + order.duration)?;
+    client.spin_until(start + order.duration);
+    if client.connections.iter().all(|connection| !connection.in_use) {
+        return Err(format!("every connection failed ({} errors)", client.errors));
+    }
     let measured = client.now - start;
     let latencies = std::mem::replace(&mut client.latencies, Histogram::new());
     let looks_in_vain = client.looks_in_vain;
@@ -135,19 +119,6 @@ impl Client {
         })
     }
 
-    fn run_until(&mut self, waiting: Waiting, end: Instant) -> Result<(), String> {
-        match waiting {
-            Waiting::Spin => self.spin_until(end),
-            Waiting::Sleep => {
-                self.sleep_until(end).map_err(|error| format!("waiting: {error}"))?;
-            }
-        }
-        if self.connections.iter().any(|connection| connection.in_use) {
-            return Ok(());
-        }
-        Err(format!("every connection failed ({} errors)", self.errors))
-    }
-
     /// Servers answer in order, so the next connection in turn is the next to have an answer.
     fn spin_until(&mut self, end: Instant) {
         let mut looks_in_vain: u32 = 0;
@@ -166,36 +137,6 @@ impl Client {
             }
         }
         self.looks_in_vain += u64::from(looks_in_vain);
-    }
-
-    fn sleep_until(&mut self, end: Instant) -> Result<(), Errno> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        for (index, connection) in self.connections.iter().enumerate() {
-            if connection.in_use {
-                let token = epoll::EventData::new_u64(index as u64);
-                epoll::add(&epoll, &connection.socket, token, epoll::EventFlags::IN)?;
-            }
-        }
-        let mut events = Vec::with_capacity(EVENTS_MAX);
-        while self.now < end {
-            let rest =
-                rustix::time::Timespec::try_from(end - self.now).map_err(|_| Errno::INVAL)?;
-            match epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut events), Some(&rest)) {
-                Ok(0) => self.now = Instant::now(),
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error),
-            }
-            for event in events.drain(..) {
-                let index = usize::try_from(event.data.u64()).expect("tokens are indices");
-                if self.look_at(index) == Found::Answer {
-                    self.ask_again(index);
-                }
-                if !self.connections[index].in_use {
-                    epoll::delete(&epoll, &self.connections[index].socket)?;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Waits for outstanding answers, so that a missing one is counted as an error.
