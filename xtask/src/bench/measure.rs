@@ -187,21 +187,21 @@ impl Measuring<'_> {
                     way.flags(server.version),
                     secure::trust(self.site)
                 );
-                return ours::words(self.site, &url, connections, duration, &way);
+                return ours::words(self.site, ("http", &url), connections, duration, &way);
             }
             Load::SecurePaced { connections, rate, .. } => {
                 let way = format!("--warmup 1s --rate {rate} {}", secure::trust(self.site));
-                return ours::words(self.site, &url, connections, duration, &way);
+                return ours::words(self.site, ("http", &url), connections, duration, &way);
             }
             Load::SecureFan { members } => {
                 let (site, process) = (self.site, server.family().last().copied());
                 let of_server = process.map_or_else(String::new, |id| format!("--server-pid {id}"));
                 let way = format!("--timeout 60s {} {of_server}", secure::trust(site));
-                return ours::channel_words(site, &url, members, duration, &way);
+                return ours::words(site, ("channel", &url), members, duration, &way);
             }
             Load::Upload { connections, bytes } => {
                 let way = format!("--warmup 0s --body-file {}", proxies::body(self.site, bytes)?);
-                return ours::words(self.site, &url, connections, duration, &way);
+                return ours::words(self.site, ("http", &url), connections, duration, &way);
             }
             Load::Fan { members, lines } => {
                 let (size, protocol) = ((members, lines), server.protocol);
@@ -211,7 +211,7 @@ impl Measuring<'_> {
         };
         let way = rate.map_or_else(String::new, |rate| format!("--rate {rate:.0}"));
         let way = format!("--warmup 0s {way}");
-        ours::words(self.site, &url, connections, duration, &way)
+        ours::words(self.site, ("http", &url), connections, duration, &way)
     }
 
     /// One connection of HTTP/2 whose streams ask for the same all the time.
@@ -226,7 +226,7 @@ impl Measuring<'_> {
         let duration = duration + Duration::from_secs(60);
         let way = format!("--warmup 0s --h2 -m {streams} {}", secure::trust(self.site));
         let mut command = Command::new("nice");
-        command.args(["-n", "19"]).args(ours::words(self.site, &url, 1, duration, &way)?);
+        command.args(["-n", "19"]).args(ours::words(self.site, ("http", &url), 1, duration, &way)?);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         Guarded::start(&mut command, "bench http")
     }

@@ -8,6 +8,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -19,6 +20,7 @@ use crate::bench::host;
 use crate::bench::report::aligned;
 use crate::bench::run::Report;
 use crate::bench::site::{Site, shown};
+use crate::client::{self, Opening};
 use crate::failure::Failure;
 use crate::process::Guarded;
 use crate::server::{self, leashed};
@@ -138,8 +140,8 @@ impl Place {
         accounting::spent(&self.server.family()).nanoseconds as f64 / 1e9
     }
 
-    fn connect(&self) -> Result<TcpStream, Failure> {
-        Ok(TcpStream::connect(self.web)?)
+    fn connect(&self) -> Result<OwnedFd, Failure> {
+        Ok(client::connect(self.web).map_err(std::io::Error::from)?)
     }
 }
 
@@ -148,9 +150,9 @@ fn unfinished(place: &Place, count: u64) -> Result<f64, Failure> {
     let head = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "y".repeat(HEAD_BYTES));
     let mut open = Vec::new();
     for _ in 0..count {
-        let mut stream = place.connect()?;
-        stream.write_all(head.as_bytes())?;
-        open.push(stream);
+        let socket = place.connect()?;
+        client::send(&socket, head.as_bytes())?;
+        open.push(socket);
     }
     Ok(place.memory())
 }
@@ -164,15 +166,15 @@ fn mixed(place: &Place) -> Result<f64, Failure> {
     for _ in 0..CYCLES {
         let mut open = Vec::new();
         for number in 0..MIXED {
-            let mut stream = place.connect()?;
-            ask(&mut stream, "GET /rows", b"")?;
-            ask(&mut stream, "GET /file.txt", b"")?;
+            let socket = place.connect()?;
+            ask(&socket, "GET /rows", b"")?;
+            ask(&socket, "GET /file.txt", b"")?;
             if number < MIXED / 5 {
-                ask(&mut stream, "POST /length", &body)?;
+                ask(&socket, "POST /length", &body)?;
             }
-            let mut deaf = place.connect()?;
-            deaf.write_all("GET /rows HTTP/1.1\r\nHost: a\r\n\r\n".repeat(40).as_bytes())?;
-            open.extend([stream, deaf]);
+            let deaf = place.connect()?;
+            client::send(&deaf, "GET /rows HTTP/1.1\r\nHost: a\r\n\r\n".repeat(40).as_bytes())?;
+            open.extend([socket, deaf]);
         }
         let mut redis = TcpStream::connect(place.resp)?;
         for number in 0..MIXED {
@@ -186,28 +188,10 @@ fn mixed(place: &Place) -> Result<f64, Failure> {
 }
 
 /// Sends a request and reads its answer.
-fn ask(stream: &mut TcpStream, what: &str, body: &[u8]) -> Result<(), Failure> {
+fn ask(socket: &OwnedFd, what: &str, body: &[u8]) -> Result<(), Failure> {
     let head = format!("{what} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", body.len());
-    stream.write_all(&[head.as_bytes(), body].concat())?;
-    let (mut heard, mut piece) = (Vec::new(), vec![0; 256 * 1024]);
-    let mut end = usize::MAX;
-    while heard.len() < end {
-        let count = stream.read(&mut piece)?;
-        if count == 0 {
-            return Err(Failure::Work(format!("{what}: the server ended the connection")));
-        }
-        heard.extend_from_slice(&piece[..count]);
-        if let Some(head) =
-            heard.windows(4).position(|four| four == b"\r\n\r\n").filter(|_| end == usize::MAX)
-        {
-            let text = String::from_utf8_lossy(&heard[..head]).to_ascii_lowercase();
-            if !text.starts_with("http/1.1 200 ") {
-                return Err(Failure::Work(format!("{what}: {text}")));
-            }
-            let length = text.lines().find_map(|line| line.strip_prefix("content-length:"));
-            let length: usize = length.and_then(|length| length.trim().parse().ok()).unwrap_or(0);
-            end = head + 4 + length;
-        }
-    }
-    Ok(())
+    let opening = Opening::of([head.as_bytes(), body].concat());
+    client::exchange(socket, &opening)
+        .map(drop)
+        .map_err(|failure| Failure::Work(format!("{what}: {failure}")))
 }

@@ -5,6 +5,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
+use crate::bench::brokers::installed;
 use crate::bench::contender::Proxy;
 use crate::bench::host::Cores;
 use crate::bench::load;
@@ -12,7 +13,7 @@ use crate::bench::site::{HAPROXY_CONNECTIONS, NGINX_CONNECTIONS, Site, shown};
 use crate::bench::workload::{Load, Workload};
 use crate::client;
 use crate::failure::Failure;
-use crate::process::{self, Guarded};
+use crate::process::Guarded;
 use crate::server::{self, leashed};
 
 /// Starts the server behind the proxies.
@@ -64,10 +65,6 @@ pub(crate) fn words(
     let folder = site.folder().join(format!("proxy-{}", address.port()));
     std::fs::create_dir_all(&folder)?;
     let file = folder.join("configuration");
-    let installed = |name: &str| {
-        let missing = || Failure::Work(format!("not installed (apt: {name})"));
-        process::find(name).map(|program| shown(&program)).ok_or_else(missing)
-    };
     let (text, words) = match proxy {
         Proxy::None | Proxy::Ours | Proxy::OursCached | Proxy::OursOnDisk => {
             let text = match proxy {
@@ -96,14 +93,21 @@ pub(crate) fn words(
             (text, words.into_iter().chain(config).chain(listen).collect::<Vec<String>>())
         }
         Proxy::Nginx | Proxy::NginxCached => {
-            let words =
-                [&installed("nginx")?, "-e", "stderr", "-p", &shown(&folder), "-c", &shown(&file)];
+            let words = [
+                &installed("nginx", "nginx")?,
+                "-e",
+                "stderr",
+                "-p",
+                &shown(&folder),
+                "-c",
+                &shown(&file),
+            ];
             let text = nginx(&folder, address, behind);
             let text = if proxy == Proxy::NginxCached { caching(&text, &folder) } else { text };
             (text, words.map(str::to_owned).to_vec())
         }
         Proxy::Ha => {
-            let words = [&installed("haproxy")?, "-db", "-q", "-f", &shown(&file)];
+            let words = [&installed("haproxy", "haproxy")?, "-db", "-q", "-f", &shown(&file)];
             (haproxy(address, behind), words.map(str::to_owned).to_vec())
         }
     };

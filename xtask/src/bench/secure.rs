@@ -7,12 +7,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::bench::brokers::installed;
 use crate::bench::contender::SecureServer;
 use crate::bench::site::{
     HAPROXY_CONNECTIONS, NGINX_CONNECTIONS, Site, nginx_spools, nginx_user, shown,
 };
 use crate::failure::Failure;
-use crate::process;
 
 /// Writes the files of a server and returns its command line.
 pub(crate) fn words(
@@ -28,10 +28,6 @@ pub(crate) fn words(
         let path = folder.join(name);
         std::fs::write(&path, text)?;
         Ok(shown(&path))
-    };
-    let installed = |program: &str, package: &str| {
-        let found = process::find(program).map(|path| shown(&path));
-        found.ok_or_else(|| Failure::Work(format!("not installed (apt: {package})")))
     };
     let words: Vec<String> = match server {
         SecureServer::Velodrome

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::bench::brokers::installed;
 use crate::bench::contender::{FILE_BYTES, SecureServer, Start};
 use crate::bench::workload::Workload;
 use crate::bench::workloads::FILES;
@@ -85,17 +86,20 @@ impl Site {
         built(self.programs.join("velodrome"))
     }
 
+    /// The command line of our program with these words.
+    pub(crate) fn ours(&self, line: &str) -> Result<Vec<String>, Failure> {
+        let program = shown(&self.velodrome()?);
+        Ok(std::iter::once(program).chain(line.split_whitespace().map(str::to_owned)).collect())
+    }
+
     /// Writes nginx's configuration for that port; returns its command line.
     pub(crate) fn nginx(&self, port: u16) -> Result<Vec<String>, Failure> {
         let folder = self.folder.join(format!("nginx-{port}"));
         std::fs::create_dir_all(&folder)?;
-        let Some(program) = process::find("nginx") else {
-            return Err(Failure::Work("not installed (apt: nginx-light)".to_owned()));
-        };
+        let program = installed("nginx", "nginx-light")?;
         let configuration = folder.join("nginx.conf");
         std::fs::write(&configuration, nginx_configuration(&folder, &self.files(), port))?;
-        let (program, folder, configuration) =
-            (shown(&program), shown(&folder), shown(&configuration));
+        let (folder, configuration) = (shown(&folder), shown(&configuration));
         let words = [&program, "-e", "stderr", "-p", &folder, "-c", &configuration];
         Ok(words.map(str::to_owned).to_vec())
     }

@@ -3,7 +3,7 @@
 //! Owns the goals. Never keeps servers beyond a measurement.
 
 use std::net::SocketAddr;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::bench::light;
 use crate::bench::load::fan_words;
 use crate::bench::run::Run;
 use crate::bench::sample::median;
-use crate::bench::site::{Site, shown};
+use crate::bench::site::Site;
 use crate::failure::Failure;
 
 /// Messages a second of a publisher, where the cost of publishing is measured.
@@ -285,13 +285,11 @@ impl<'b> Bench<'b> {
 
     /// The report of a load with a length of its own.
     fn report_of(&self, load: &str) -> Result<Value, Failure> {
-        let program = shown(&self.site.velodrome()?);
-        let line = format!("{load} --json -t 1");
-        let mut command = Command::new(program);
-        let said = command.args(line.split_whitespace()).stderr(Stdio::piped()).output()?;
+        let words = self.site.ours(&format!("{load} --json -t 1"))?;
+        let said = Command::new(&words[0]).args(&words[1..]).output()?;
         serde_json::from_slice(&said.stdout).map_err(|_| {
             let complaint = String::from_utf8_lossy(&said.stderr);
-            Failure::Work(format!("`velodrome {line}` gave no report: {}", complaint.trim()))
+            Failure::Work(format!("`{}` gave no report: {}", words.join(" "), complaint.trim()))
         })
     }
 }

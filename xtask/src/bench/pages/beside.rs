@@ -53,7 +53,7 @@ fn words(
     let way = format!("--warmup 1s --rate {BESIDE_PER_SECOND}");
     let (site, duration) = (conditions.site, conditions.run.duration);
     let url = format!("http://{address}{}", workload.path);
-    ours::words(site, &url, connections, duration, &way)
+    ours::words(site, ("http", &url), connections, duration, &way)
 }
 
 fn measure(
