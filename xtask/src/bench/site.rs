@@ -92,15 +92,24 @@ impl Site {
         Ok(std::iter::once(program).chain(line.split_whitespace().map(str::to_owned)).collect())
     }
 
-    /// Writes nginx's configuration for that port; returns its command line.
+    /// The command line of nginx with a file and a JSON answer.
     pub(crate) fn nginx(&self, port: u16) -> Result<Vec<String>, Failure> {
+        self.nginx_with(port, "", &nginx_server(&self.files(), port))
+    }
+
+    /// Writes a configuration of nginx into a folder of its own; returns its command line.
+    pub(crate) fn nginx_with(
+        &self,
+        port: u16,
+        begin: &str,
+        http: &str,
+    ) -> Result<Vec<String>, Failure> {
+        let program = installed("nginx", "nginx-light")?;
         let folder = self.folder.join(format!("nginx-{port}"));
         std::fs::create_dir_all(&folder)?;
-        let program = installed("nginx", "nginx-light")?;
         let configuration = folder.join("nginx.conf");
-        std::fs::write(&configuration, nginx_configuration(&folder, &self.files(), port))?;
-        let (folder, configuration) = (shown(&folder), shown(&configuration));
-        let words = [&program, "-e", "stderr", "-p", &folder, "-c", &configuration];
+        std::fs::write(&configuration, nginx_configuration(&folder, begin, http))?;
+        let words = [&program, "-e", "stderr", "-p", &shown(&folder), "-c", &shown(&configuration)];
         Ok(words.map(str::to_owned).to_vec())
     }
 }
@@ -188,22 +197,29 @@ pub(crate) fn nginx_spools(folder: &str) -> String {
         .collect()
 }
 
-fn nginx_configuration(folder: &Path, files: &Path, port: u16) -> String {
+/// nginx as a process that keeps all connections, with this in its block `http`.
+fn nginx_configuration(folder: &Path, begin: &str, http: &str) -> String {
     let folder = shown(folder);
-    let files = files.display();
     let (user, spools) = (nginx_user(), nginx_spools(&folder));
     format!(
-        "{user}worker_processes 1;\ndaemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\n\
+        "{begin}{user}worker_processes 1;\ndaemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\n\
          worker_rlimit_nofile {NGINX_CONNECTIONS};\n\
          events {{ worker_connections {NGINX_CONNECTIONS}; }}\n\
-         http {{\n{spools}    access_log off;\n    sendfile on;\n    tcp_nodelay on;\n\
-         \x20   keepalive_requests 1000000000;\n    keepalive_timeout 3600s;\n\
+         http {{\n{spools}    access_log off;\n    tcp_nodelay on;\n\
+         \x20   keepalive_requests 1000000000;\n    keepalive_timeout 3600s;\n{http}}}\n"
+    )
+}
+
+fn nginx_server(files: &Path, port: u16) -> String {
+    let files = files.display();
+    format!(
+        "    sendfile on;\n\
          \x20   open_file_cache max=1000 inactive=60s;\n    open_file_cache_valid 60s;\n\
          \x20   types {{ text/html html; }}\n\
          \x20   server {{\n        listen 127.0.0.1:{port} reuseport deferred backlog=4096;\n\
          \x20       root {files};\n\
          \x20       location = /json {{\n            default_type application/json;\n\
-         \x20           return 200 '{{\"message\":\"Hello, World!\"}}';\n        }}\n    }}\n}}\n"
+         \x20           return 200 '{{\"message\":\"Hello, World!\"}}';\n        }}\n    }}\n"
     )
 }
 
@@ -234,7 +250,8 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("xtask-nginx-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let path = folder.join("nginx.conf");
-        std::fs::write(&path, nginx_configuration(&folder, &folder, 21_900)).expect("a file");
+        std::fs::write(&path, nginx_configuration(&folder, "", &nginx_server(&folder, 21_900)))
+            .expect("a file");
         let output = Command::new(program)
             .args(["-t", "-q", "-e", "stderr", "-p"])
             .arg(&folder)
