@@ -57,16 +57,6 @@ pub struct MapRow {
 const STATUS: u16 = 302;
 
 impl RedirectMap {
-    /// The number of rows.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether there is no row.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// The row for a path, first with its query; both as requested, the path decoded.
     pub fn find(&self, path: &str, query: Option<&str>) -> Option<&MapRow> {
         if let (Queries::Some, Some(query)) = (self.queries, query)

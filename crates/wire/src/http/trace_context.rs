@@ -97,11 +97,6 @@ impl TraceParent {
     pub fn recorded(self) -> Self {
         Self { flags: self.flags | 1, ..self }
     }
-
-    /// Whether the sender has recorded it.
-    pub fn sampling(self) -> TraceSampling {
-        if self.flags & 1 == 1 { TraceSampling::Sampled } else { TraceSampling::Unsampled }
-    }
 }
 
 impl fmt::Display for TraceParent {
@@ -148,7 +143,7 @@ mod tests {
         let parent = parse(VALID).expect("it is the example of the recommendation");
         assert_eq!(parent.trace, TraceId(0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736));
         assert_eq!(parent.span, SpanId(0x00f0_67aa_0ba9_02b7));
-        assert_eq!((parent.sampling(), &*parent.to_string()), (TraceSampling::Sampled, VALID));
+        assert_eq!(parent.to_string(), VALID);
         let on = parent.within(SpanId(0xabc));
         assert_eq!(on.to_string(), "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000abc-01");
         let begun = TraceParent::begun(TraceId(1), SpanId(2), TraceSampling::Unsampled);
