@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ahash::HashMap;
-use wire::http::target::{PathRules, resolve_with};
+use wire::http::target::resolve;
 
 use crate::limits::{MAP_PROBLEMS_MAX, MAP_ROWS_MAX};
 use crate::problem::TextPosition;
@@ -140,8 +140,7 @@ fn key(from: &str) -> Result<String, String> {
     };
     let mut scratch = Vec::new();
     let decoded = if path.contains('%') {
-        resolve_with(path.as_bytes(), PathRules::default(), &mut scratch)
-            .map_err(|error| format!("the {error}"))?
+        resolve(path.as_bytes(), &mut scratch).map_err(|error| format!("the {error}"))?
     } else {
         path
     };

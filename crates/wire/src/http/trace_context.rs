@@ -53,9 +53,9 @@ pub struct TraceParent {
 }
 
 impl TraceParent {
-    /// A trace that begins here.
-    pub fn begun(trace: TraceId, span: SpanId, sampling: TraceSampling) -> Self {
-        Self { trace, span, flags: u8::from(sampling == TraceSampling::Sampled) }
+    /// A trace that begins here, and is recorded here.
+    pub fn begun(trace: TraceId, span: SpanId) -> Self {
+        Self { trace, span, flags: 1 }
     }
 
     /// The parent in the fields of a request; `None` if they say nothing, or nothing valid, which then counts as
@@ -106,15 +106,6 @@ impl fmt::Display for TraceParent {
     }
 }
 
-/// Whether a trace is recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TraceSampling {
-    /// It is.
-    Sampled,
-    /// It is not, as far as the sender knows.
-    Unsampled,
-}
-
 /// A number of at most 32 digits, with letters in lower case only.
 fn hexadecimal(digits: &[u8]) -> Option<u128> {
     digits.iter().try_fold(0, |number: u128, digit| {
@@ -146,8 +137,8 @@ mod tests {
         assert_eq!(parent.to_string(), VALID);
         let on = parent.within(SpanId(0xabc));
         assert_eq!(on.to_string(), "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000abc-01");
-        let begun = TraceParent::begun(TraceId(1), SpanId(2), TraceSampling::Unsampled);
-        assert_eq!(begun.to_string(), format!("00-{:032x}-{:016x}-00", 1, 2));
+        let begun = TraceParent::begun(TraceId(1), SpanId(2));
+        assert_eq!(begun.to_string(), format!("00-{:032x}-{:016x}-01", 1, 2));
     }
 
     #[test]
