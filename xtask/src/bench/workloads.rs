@@ -2,11 +2,9 @@
 //!
 //! Never runs anything. A new workload is an entry here; those over TLS are in `secure_workloads`.
 
-use crate::bench::contender::{CHAT, FLOOR_HUB, FLOOR_WALKING_96, JSON, NGINX, SERVE};
-use crate::bench::contender::{Contender, FLOOR_EDGED, FLOOR_FILE, FLOOR_KEPT, FLOOR_PIPELINED};
-use crate::bench::contender::{
-    EVENTS, FLOOR_SHORT, FLOOR_WALKING_192, NATS, NCHAN, REDIS, RESP, SOCKETS,
-};
+use crate::bench::contender::{CHAT, FLOOR_HUB, JSON, NGINX, SERVE};
+use crate::bench::contender::{Contender, FLOOR_FILE, FLOOR_KEPT, FLOOR_PIPELINED};
+use crate::bench::contender::{EVENTS, FLOOR_SHORT, NATS, NCHAN, REDIS, RESP, SOCKETS};
 use crate::bench::proxy_workloads::PROXY_WORKLOADS;
 use crate::bench::sample::Metric;
 use crate::bench::secure_workloads::SECURE_WORKLOADS;
@@ -147,15 +145,6 @@ const PLAIN_WORKLOADS: &[Workload] = &[
     )
     .always()
     .by(Metric::LatencyP999),
-    Workload::new(
-        "code",
-        "what code costs: JSON kept alive, 32 connections, the floor with our flags and with 96 and \
-                192 functions of a line and a half",
-        "/json",
-        Load::Few { connections: 32 },
-        &[FLOOR_KEPT, FLOOR_EDGED, FLOOR_WALKING_96, FLOOR_WALKING_192, JSON],
-        &[],
-    ),
     file("file-8", "a file of 8 KiB kept alive, 32 connections", "/8.bin"),
     file("file-32", "a file of 32 KiB", "/32.bin"),
     file("file-64", "a file of 64 KiB", "/64.bin"),
