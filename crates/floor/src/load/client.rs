@@ -7,12 +7,12 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use hdrhistogram::Histogram;
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
 use crate::answer::{self, First, Form};
-use crate::histogram::Histogram;
 
 /// An answer that takes longer than this counts as an error.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
@@ -35,7 +35,9 @@ pub(crate) struct Order {
 /// The result of a run.
 pub(crate) struct Counted {
     /// Response times, from sent to completely received, of all requests answered in the measured time.
-    pub(crate) latencies: Histogram,
+    pub(crate) latencies: Histogram<u64>,
+    /// The longest of them, exact.
+    pub(crate) longest_ns: u64,
     /// The measured time.
     pub(crate) measured: Duration,
     /// Answers that were wrong, late or missing. A connection with one is not used again.
@@ -67,7 +69,8 @@ struct Client {
     request: Vec<u8>,
     form: Form,
     connections: Vec<Connection>,
-    latencies: Histogram,
+    latencies: Histogram<u64>,
+    longest_ns: u64,
     errors: u64,
     looks_in_vain: u64,
     /// When the last answer was complete: the client's last clock reading.
@@ -82,10 +85,16 @@ pub(crate) fn run(order: &Order) -> Result<Counted, String> {
         return Err(format!("every connection failed ({} errors)", client.errors));
     }
     let measured = client.now - start;
-    let latencies = std::mem::replace(&mut client.latencies, Histogram::new());
-    let looks_in_vain = client.looks_in_vain;
+    let latencies = std::mem::replace(&mut client.latencies, no_times());
+    let (longest_ns, looks_in_vain) = (client.longest_ns, client.looks_in_vain);
     client.await_the_last();
-    Ok(Counted { latencies, measured, errors: client.errors, looks_in_vain })
+    Ok(Counted { latencies, longest_ns, measured, errors: client.errors, looks_in_vain })
+}
+
+/// Times up to the limit of an answer, in bins of at most one percent of their value. It does not grow.
+fn no_times() -> Histogram<u64> {
+    let limit = u64::try_from(ANSWER_LIMIT.as_nanos()).expect("it is short");
+    Histogram::new_with_max(limit, 2).expect("the bounds are those of the crate")
 }
 
 /// The request, byte for byte what wrk sends.
@@ -112,7 +121,8 @@ impl Client {
             request,
             form,
             connections,
-            latencies: Histogram::new(),
+            latencies: no_times(),
+            longest_ns: 0,
             errors: 0,
             looks_in_vain: 0,
             now: Instant::now(),
@@ -176,7 +186,9 @@ impl Client {
         connection.filled = 0;
         self.now = Instant::now();
         let taken = self.now - connection.sent;
-        self.latencies.record(u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX));
+        let taken_ns = u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX);
+        self.latencies.saturating_record(taken_ns);
+        self.longest_ns = self.longest_ns.max(taken_ns);
         Found::Answer
     }
 
