@@ -2,16 +2,12 @@
 //!
 //! Owns ratios and the judgement of targets. Never measures.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::{Map, Value, json};
 
 use crate::bench::contender::{Contender, OURS};
 use crate::bench::sample::{Metric, Sample, interval, median, spread};
 use crate::bench::target::{Against, Bound, Target};
 use crate::bench::workload::Workload;
-use crate::failure::Failure;
-use crate::workspace;
 
 /// The result of one contender.
 struct Entry {
@@ -319,32 +315,6 @@ pub(super) fn aligned(rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// A folder below the target folder for the files of one run; removed when dropped.
-pub(super) struct Scratch {
-    folder: PathBuf,
-}
-
-impl Scratch {
-    pub(super) fn new(bench: &str) -> Result<Scratch, Failure> {
-        let name = format!("bench/{bench}-scratch-{}", std::process::id());
-        let folder = workspace::target_folder()?.join(name);
-        std::fs::create_dir_all(&folder)?;
-        Ok(Scratch { folder })
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.folder
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
-            eprintln!("xtask: {} stays: {error}", self.folder.display());
-        }
-    }
 }
 
 #[cfg(test)]

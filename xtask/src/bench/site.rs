@@ -10,6 +10,7 @@ use crate::bench::workload::Workload;
 use crate::bench::workloads::FILES;
 use crate::failure::Failure;
 use crate::process;
+use crate::scratch::Scratch;
 use crate::workspace;
 
 /// Connections that nginx is configured for; more than any workload opens, fewer than the usual limit.
@@ -20,7 +21,7 @@ pub(crate) const HAPROXY_CONNECTIONS: u32 = 9_900;
 
 /// The folder of a run and the folder of the programs.
 pub(crate) struct Site {
-    folder: PathBuf,
+    folder: Scratch,
     programs: PathBuf,
 }
 
@@ -41,9 +42,9 @@ impl Site {
     /// The same for servers that are not part of a workload.
     pub(crate) fn with_programs(wanted: impl Iterator<Item = Start>) -> Result<Site, Failure> {
         let target = workspace::target_folder()?;
-        let folder = target.join(format!("bench/site-{}", std::process::id()));
-        std::fs::create_dir_all(folder.join("files"))?;
+        let folder = Scratch::at(target.join(format!("bench/site-{}", std::process::id())))?;
         let site = Site { folder, programs: target.join("release") };
+        std::fs::create_dir_all(site.files())?;
         std::fs::write(site.files().join("page.html"), page())?;
         let mut programs: Vec<Words> = Vec::new();
         for words in wanted.flat_map(programs_of) {
@@ -56,12 +57,12 @@ impl Site {
     }
 
     pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// The folder that file servers serve.
     pub(crate) fn files(&self) -> PathBuf {
-        self.folder.join("files")
+        self.folder().join("files")
     }
 
     pub(crate) fn floor(&self) -> Result<PathBuf, Failure> {
@@ -105,20 +106,12 @@ impl Site {
         http: &str,
     ) -> Result<Vec<String>, Failure> {
         let program = installed("nginx", "nginx-light")?;
-        let folder = self.folder.join(format!("nginx-{port}"));
+        let folder = self.folder().join(format!("nginx-{port}"));
         std::fs::create_dir_all(&folder)?;
         let configuration = folder.join("nginx.conf");
         std::fs::write(&configuration, nginx_configuration(&folder, begin, http))?;
         let words = [&program, "-e", "stderr", "-p", &shown(&folder), "-c", &shown(&configuration)];
         Ok(words.map(str::to_owned).to_vec())
-    }
-}
-
-impl Drop for Site {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
-            eprintln!("xtask: {} stays: {error}", self.folder.display());
-        }
     }
 }
 

@@ -14,10 +14,11 @@ use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
 use crate::bench::host;
-use crate::bench::report::{self, aligned};
+use crate::bench::report::aligned;
 use crate::bench::run::Report;
 use crate::failure::Failure;
 use crate::process;
+use crate::scratch::Scratch;
 use crate::workspace;
 
 use baseline::{Baseline, Figures, difference};
@@ -68,7 +69,8 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
         return Err(Failure::Work("valgrind is not installed (apt: valgrind)".to_owned()));
     }
     let program = build()?;
-    let folder = report::Scratch::new("instructions")?;
+    let name = format!("bench/instructions-scratch-{}", std::process::id());
+    let folder = Scratch::at(workspace::target_folder()?.join(name))?;
     let (kept, kept_by) = baseline::read()?;
     report.say(&heading(requests));
     if let Some(compiler) = kept_by.filter(|compiler| *compiler != host::compiler()) {
