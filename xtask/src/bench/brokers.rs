@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bench::site::{Site, shown};
 use crate::failure::Failure;
-use crate::process;
+use crate::process::installed;
 
 /// Where Debian installs the module.
 const NCHAN: &str = "/usr/lib/nginx/modules/ngx_nchan_module.so";
@@ -64,10 +64,4 @@ pub(super) fn nats(address: SocketAddr) -> Result<Vec<String>, Failure> {
     let program = installed("nats-server", "nats-server")?;
     let (host, port) = (address.ip().to_string(), address.port().to_string());
     Ok(vec![program, "-a".to_owned(), host, "-p".to_owned(), port])
-}
-
-/// The path of a program of the distribution.
-pub(super) fn installed(program: &str, package: &str) -> Result<String, Failure> {
-    let found = process::find(program).map(|path| shown(&path));
-    found.ok_or_else(|| Failure::Work(format!("not installed (apt: {package})")))
 }

@@ -4,7 +4,6 @@
 
 use std::net::SocketAddr;
 
-use crate::bench::brokers::installed;
 use crate::bench::contender::Proxy;
 use crate::bench::host::Cores;
 use crate::bench::load;
@@ -13,6 +12,7 @@ use crate::bench::workload::{Load, Workload};
 use crate::client;
 use crate::failure::Failure;
 use crate::process::Guarded;
+use crate::process::installed;
 use crate::server::{self, leashed};
 
 /// Starts the server behind the proxies.

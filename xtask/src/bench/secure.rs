@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::brokers::installed;
 use crate::bench::contender::SecureServer;
 use crate::bench::site::{HAPROXY_CONNECTIONS, Site, shown};
 use crate::failure::Failure;
+use crate::process::installed;
 
 /// Writes the files of a server and returns its command line.
 pub(crate) fn words(

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::brokers::installed;
 use crate::bench::contender::{FILE_BYTES, SecureServer, Start};
 use crate::bench::workload::Workload;
 use crate::bench::workloads::FILES;
@@ -105,7 +104,7 @@ impl Site {
         begin: &str,
         http: &str,
     ) -> Result<Vec<String>, Failure> {
-        let program = installed("nginx", "nginx-light")?;
+        let program = process::installed("nginx", "nginx-light")?;
         let folder = self.folder().join(format!("nginx-{port}"));
         std::fs::create_dir_all(&folder)?;
         let configuration = folder.join("nginx.conf");

@@ -8,12 +8,13 @@ use serde_json::json;
 
 use super::nodes::start_nats;
 use crate::bench::accounting::{Spent, spent};
-use crate::bench::brokers::installed;
+
 use crate::bench::host::Cores;
 use crate::bench::site::{Site, shown};
 use crate::client;
 use crate::failure::Failure;
 use crate::process::Guarded;
+use crate::process::installed;
 use crate::scratch::Scratch;
 use crate::server::{self, leashed};
 

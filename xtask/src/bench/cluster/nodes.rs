@@ -11,11 +11,12 @@ use rustix::net::RecvFlags;
 use serde_json::Value;
 
 use crate::bench::accounting::{Spent, spent};
-use crate::bench::brokers::installed;
+
 use crate::bench::host::Cores;
 use crate::bench::site::{Site, shown};
 use crate::client;
 use crate::failure::Failure;
+use crate::process::installed;
 use crate::process::{self, Guarded};
 use crate::scratch::Scratch;
 use crate::server::{self, leashed};

@@ -5,12 +5,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::bench::brokers::installed;
 use crate::bench::contender::{Contender, Start, VALUE_BYTES};
 use crate::bench::host::Cores;
 use crate::bench::running::Running;
 use crate::bench::site::{Site, shown};
 use crate::failure::Failure;
+use crate::process::installed;
 use crate::server;
 
 /// Starts an empty store.
