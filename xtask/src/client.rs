@@ -65,8 +65,7 @@ fn is_whole(answer: &[u8]) -> bool {
 /// Sends one request on a connection of its own, which must be answered with 200.
 pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<(), Failure> {
     let socket = connect(address).map_err(std::io::Error::from)?;
-    let request = request.to_vec();
-    exchange(&socket, &Opening { request, good_start: GOOD_START, is_whole }).map(|_| ())
+    exchange(&socket, &Opening::of(request.to_vec())).map(|_| ())
 }
 
 /// Sends all bytes; the socket's buffer is larger than any request here.
@@ -86,9 +85,13 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    pub(crate) fn http1(address: SocketAddr, path: &str) -> Self {
-        let request = request(address, path).into_bytes();
+    /// A request of HTTP/1.1.
+    pub(crate) fn of(request: Vec<u8>) -> Self {
         Self { request, good_start: GOOD_START, is_whole }
+    }
+
+    pub(crate) fn http1(address: SocketAddr, path: &str) -> Self {
+        Self::of(request(address, path).into_bytes())
     }
 
     /// With prior knowledge (RFC 9113 section 3.3); the path has fewer than 127 bytes, as a string of HPACK must here.

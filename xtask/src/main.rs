@@ -19,6 +19,7 @@ mod failure;
 mod fuzz;
 mod process;
 mod programs;
+mod scratch;
 mod server;
 mod stages;
 mod tally;

@@ -80,6 +80,12 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
+/// The path of a program of the distribution.
+pub(crate) fn installed(program: &str, package: &str) -> Result<String, Failure> {
+    let found = find(program).map(|path| path.display().to_string());
+    found.ok_or_else(|| Failure::Work(format!("not installed (apt: {package})")))
+}
+
 /// Whether a program of that name can be started.
 pub(crate) fn is_installed(program: &str) -> bool {
     find(program).is_some()

@@ -242,6 +242,14 @@ pub struct Expectation {
     pub or: Vec<Expectation>,
 }
 
+/// What cases of both protocols have.
+pub(crate) struct CaseHead<'c> {
+    pub(crate) id: &'c str,
+    pub(crate) section: &'c str,
+    pub(crate) level: RequirementLevel,
+    pub(crate) requirement: &'c str,
+}
+
 /// One requirement and how it is tested.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

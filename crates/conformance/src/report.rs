@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::case::RequirementLevel;
+use crate::case::{CaseHead, RequirementLevel};
 
 /// The reason of a failed case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -48,6 +48,18 @@ pub struct CaseReport {
     pub sent: String,
     /// The bytes received, escaped and bounded.
     pub received: String,
+}
+
+impl CaseReport {
+    pub(crate) fn new(
+        case: &CaseHead<'_>,
+        outcome: CaseResult,
+        [sent, received]: [String; 2],
+    ) -> Self {
+        let CaseHead { id, section, level, requirement } = *case;
+        let [id, section, requirement] = [id, section, requirement].map(str::to_owned);
+        Self { id, section, level, requirement, outcome, sent, received }
+    }
 }
 
 /// The number of cases by result.

@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::case::Case;
+use crate::case::{Case, CaseHead};
 use crate::escape::quote;
 use crate::facts::Facts;
 use crate::judge::judge;
 use crate::limits::THREADS_MAX;
 use crate::play::play;
 use crate::report::{CaseFailure, CaseReport, CaseResult, ConformanceReport};
-use crate::suite::Suite;
+use crate::suite::{Suite, SuiteCase};
 use crate::target::{Options, TestedServer};
 
 /// Plays the embedded suite against a server.
@@ -22,14 +22,25 @@ pub fn run(target: &TestedServer, options: &Options) -> ConformanceReport {
 /// Plays a suite against a server.
 pub fn run_suite(suite: &Suite, target: &TestedServer, options: &Options) -> ConformanceReport {
     let facts = Facts::learn(target, options);
-    let cases: Vec<&Case> = suite.cases().iter().filter(|case| wanted(case, options)).collect();
+    let reports = play_all(suite.cases(), options, |case| run_case(case, target, &facts, options));
+    ConformanceReport::new("HTTP/1.1", target.address.to_string(), reports)
+}
+
+/// The reports of the chosen cases, in their order, each played by one of some threads.
+pub(crate) fn play_all<C: SuiteCase>(
+    cases: &[C],
+    options: &Options,
+    play: impl Fn(&C) -> CaseReport + Sync,
+) -> Vec<CaseReport> {
+    let cases: Vec<&C> = cases.iter().filter(|case| wanted(&case.head(), options)).collect();
     let next = AtomicUsize::new(0);
     let worker = || {
         let mut reports = Vec::new();
-        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            reports.push(run_case(case, target, &facts, options));
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(case) = cases.get(index) else { return reports };
+            reports.push((index, play(case)));
         }
-        reports
     };
     let mut reports = thread::scope(|scope| {
         let threads: Vec<_> =
@@ -37,11 +48,11 @@ pub fn run_suite(suite: &Suite, target: &TestedServer, options: &Options) -> Con
         let joined = threads.into_iter().map(|thread| thread.join());
         joined.flat_map(|reports| reports.expect("a worker never panics")).collect::<Vec<_>>()
     });
-    reports.sort_by_key(|report| cases.iter().position(|case| case.id == report.id));
-    ConformanceReport::new("HTTP/1.1", target.address.to_string(), reports)
+    reports.sort_by_key(|(index, _)| *index);
+    reports.into_iter().map(|(_, report)| report).collect()
 }
 
-fn wanted(case: &Case, options: &Options) -> bool {
+fn wanted(case: &CaseHead<'_>, options: &Options) -> bool {
     let named = options.only.is_empty() || options.only.iter().any(|part| case.id.contains(part));
     named && (options.levels.is_empty() || options.levels.contains(&case.level))
 }
@@ -52,15 +63,7 @@ fn run_case(case: &Case, target: &TestedServer, facts: &Facts, options: &Options
         Some(reason) => (CaseResult::Skipped { reason }, Default::default()),
         None => outcome_of(case, target, facts, options),
     };
-    CaseReport {
-        id: case.id.clone(),
-        section: case.section.clone(),
-        level: case.level,
-        requirement: case.requirement.clone(),
-        outcome,
-        sent,
-        received,
-    }
+    CaseReport::new(&case.head(), outcome, [sent, received])
 }
 
 /// The outcome, what was sent, and what was received.

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use crate::case::{Case, CaseStep, Need, RequirementLevel};
+use crate::case::{Case, CaseHead, CaseStep, Need, RequirementLevel};
 use crate::facts::Facts;
 use crate::template;
 
@@ -55,10 +56,43 @@ pub enum SuiteError {
     },
 }
 
+/// The documents that a section may name.
+const DOCUMENTS: &[&str] = &["9110", "9112", "9111", "3986", "6585", "7231"];
+
+/// A case of one of the protocols.
+pub(crate) trait SuiteCase: DeserializeOwned + Sync {
+    fn head(&self) -> CaseHead<'_>;
+
+    /// The rules of one case, each an early return.
+    fn check(&self) -> Result<(), String>;
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CaseFile {
-    case: Vec<Case>,
+struct CaseFile<C> {
+    case: Vec<C>,
+}
+
+/// The cases of these files, which keep the rules.
+pub(crate) fn read<C: SuiteCase>(files: &[(&str, &str)]) -> Result<Vec<C>, SuiteError> {
+    let mut cases: Vec<C> = Vec::new();
+    for (name, text) in files {
+        let file: CaseFile<C> = toml::from_str(text).map_err(|error| SuiteError::Syntax {
+            file: (*name).to_owned(),
+            message: error.to_string(),
+        })?;
+        cases.extend(file.case);
+    }
+    let mut ids = BTreeSet::new();
+    for case in &cases {
+        let id = case.head().id;
+        let rule = |message: String| SuiteError::Rule { id: id.to_owned(), message };
+        if !ids.insert(id) {
+            return Err(rule("the id is used twice".to_owned()));
+        }
+        case.check().map_err(rule)?;
+    }
+    Ok(cases)
 }
 
 /// The cases, in order.
@@ -70,57 +104,47 @@ pub struct Suite {
 impl Suite {
     /// The cases that come with the crate.
     pub fn embedded() -> Result<Self, SuiteError> {
-        Self::read(FILES)
+        Ok(Self { cases: read(FILES)? })
     }
 
     /// Cases from one text, for a caller with requirements of its own.
     pub fn parse(name: &str, text: &str) -> Result<Self, SuiteError> {
-        Self::read(&[(name, text)])
+        Ok(Self { cases: read(&[(name, text)])? })
     }
 
     /// The cases.
     pub fn cases(&self) -> &[Case] {
         &self.cases
     }
+}
 
-    fn read(files: &[(&str, &str)]) -> Result<Self, SuiteError> {
-        let mut cases = Vec::new();
-        for (name, text) in files {
-            let file: CaseFile = toml::from_str(text).map_err(|error| SuiteError::Syntax {
-                file: (*name).to_owned(),
-                message: error.to_string(),
-            })?;
-            cases.extend(file.case);
-        }
-        check_all(&cases)?;
-        Ok(Self { cases })
+impl SuiteCase for Case {
+    fn head(&self) -> CaseHead<'_> {
+        let Self { id, section, level, requirement, .. } = self;
+        CaseHead { id, section, level: *level, requirement }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        check(self)
     }
 }
 
-fn check_all(cases: &[Case]) -> Result<(), SuiteError> {
-    let mut ids = BTreeSet::new();
-    for case in cases {
-        let rule = |message: String| SuiteError::Rule { id: case.id.clone(), message };
-        if !ids.insert(case.id.as_str()) {
-            return Err(rule("the id is used twice".to_owned()));
-        }
-        check(case).map_err(rule)?;
-    }
-    Ok(())
-}
-
-/// The rules of one case, each an early return.
-fn check(case: &Case) -> Result<(), String> {
+/// Whether a text is made of the characters of an id.
+pub(crate) fn is_id(text: &str) -> bool {
     let id_byte =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
-    if case.id.is_empty() || !case.id.bytes().all(id_byte) {
+    !text.is_empty() && text.bytes().all(id_byte)
+}
+
+fn check(case: &Case) -> Result<(), String> {
+    if !is_id(&case.id) {
         return Err("an id is made of a-z, 0-9, '-' and '.'".to_owned());
     }
     let bound = matches!(case.level, RequirementLevel::Must | RequirementLevel::Should);
     if bound && !case.id.starts_with("rfc") {
         return Err("the id of a must or a should starts with its RFC".to_owned());
     }
-    check_section(&case.section, case.level)?;
+    check_section(&case.section, case.level, DOCUMENTS)?;
     if case.requirement.trim().is_empty() {
         return Err("the requirement is empty".to_owned());
     }
@@ -136,10 +160,15 @@ fn check(case: &Case) -> Result<(), String> {
     check_script(case)
 }
 
-fn check_section(section: &str, level: RequirementLevel) -> Result<(), String> {
+/// Checks that a section names one of these RFCs, or a topic of our own.
+pub(crate) fn check_section(
+    section: &str,
+    level: RequirementLevel,
+    documents: &[&str],
+) -> Result<(), String> {
     if let Some(number) = section.strip_prefix("RFC ") {
         let (document, part) = number.split_once(' ').ok_or("a section is 'RFC number part'")?;
-        let known = ["9110", "9112", "9111", "3986", "6585", "7231"].contains(&document);
+        let known = documents.contains(&document);
         let numbers = part.split('.').all(|piece| piece.parse::<u16>().is_ok());
         return if known && numbers { Ok(()) } else { Err(format!("unknown section '{section}'")) };
     }

@@ -14,9 +14,6 @@
 //! floor ADDRESS resp VALUE_BYTES                     a bulk string of so many bytes for each command of RESP
 //! floor ADDRESS ticking BODY_BYTES                   as persistent, but only who has asked by a tick is answered,
 //!                                                    at it: every millisecond
-//! floor ADDRESS edged BODY_BYTES                     as kept, but it is told of changes alone and of the peer's end, and waits no
-//!                                                    longer than some seconds: what a server asks of epoll
-//! floor ADDRESS walking-FUNCTIONS BODY_BYTES         as kept, and executes so many functions for each request (`walk`)
 //! floor ADDRESS hub 0                                sends each message to all connections
 //! floor ADDRESS stalling BODY_BYTES                  as persistent, but it stands still for 100 ms of every second
 //! ```
@@ -24,7 +21,6 @@
 
 mod rhythm;
 mod taking;
-mod walk;
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -58,24 +54,12 @@ const JSON: &str = "{\"message\":\"Hello, World!\"}";
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Kept,
-    Edged,
-    Walking { functions: usize },
     Persistent,
     Pipelined { request_bytes: usize },
     Taking { request_body_bytes: usize },
     Short,
     Hub,
     Resp,
-}
-
-impl Mode {
-    /// The events of a connection that epoll reports.
-    fn events(self) -> epoll::EventFlags {
-        match self {
-            Mode::Edged => epoll::EventFlags::IN | epoll::EventFlags::ET | epoll::EventFlags::RDHUP,
-            _ => epoll::EventFlags::IN,
-        }
-    }
 }
 
 struct Order {
@@ -90,7 +74,7 @@ fn main() -> ExitCode {
     let Some(order) = read_order(&words) else {
         eprintln!(
             "usage: floor ADDRESS \
-             kept|persistent|pipelined|taking|short|resp|ticking|stalling|edged|walking-FUNCTIONS|hub \
+             kept|persistent|pipelined|taking|short|resp|ticking|stalling|hub \
              BODY_BYTES [REQUEST_BYTES]"
         );
         return ExitCode::from(2);
@@ -113,7 +97,6 @@ fn read_order(words: &[String]) -> Option<Order> {
         "resp" => (Mode::Resp, Rhythm::Always),
         "ticking" => (Mode::Persistent, Rhythm::Ticking { next_ns: 0 }),
         "stalling" => (Mode::Persistent, Rhythm::Stalling { next_ns: 0 }),
-        "edged" => (Mode::Edged, Rhythm::Limited),
         "pipelined" => {
             let request_bytes = words.get(3)?.parse().ok().filter(|bytes| *bytes > 0)?;
             (Mode::Pipelined { request_bytes }, Rhythm::Always)
@@ -122,11 +105,7 @@ fn read_order(words: &[String]) -> Option<Order> {
             let request_body_bytes = words.get(3)?.parse().ok().filter(|bytes| *bytes > 0)?;
             (Mode::Taking { request_body_bytes }, Rhythm::Always)
         }
-        mode => {
-            let functions = mode.strip_prefix("walking-")?.parse().ok();
-            let functions = functions.filter(|count| *count <= walk::FUNCTIONS)?;
-            (Mode::Walking { functions }, Rhythm::Always)
-        }
+        _ => return None,
     };
     Some(Order {
         address: words.first()?.parse().ok()?,
@@ -147,13 +126,7 @@ fn answer(body_bytes: usize, mode: Mode) -> Vec<u8> {
     let connection = match mode {
         Mode::Short => "Connection: close\r\n",
         Mode::Persistent => "Connection: keep-alive\r\n",
-        Mode::Kept
-        | Mode::Edged
-        | Mode::Walking { .. }
-        | Mode::Pipelined { .. }
-        | Mode::Taking { .. }
-        | Mode::Hub
-        | Mode::Resp => "",
+        Mode::Kept | Mode::Pipelined { .. } | Mode::Taking { .. } | Mode::Hub | Mode::Resp => "",
     };
     let date = start_date();
     let mut answer = format!(
@@ -274,7 +247,7 @@ impl Floor {
                 }
                 continue;
             }
-            epoll::add(&self.epoll, &connection, token(&connection), self.mode.events())?;
+            epoll::add(&self.epoll, &connection, token(&connection), epoll::EventFlags::IN)?;
             let index = usize::try_from(connection.as_raw_fd()).expect("an open descriptor");
             if self.connections.len() <= index {
                 self.connections.resize_with(index + 1, || None);
@@ -300,16 +273,7 @@ impl Floor {
         let count = match self.mode {
             Mode::Pipelined { request_bytes } => (received / request_bytes).min(ANSWERS_MAX),
             Mode::Resp => commands(&self.receive[..received]).min(ANSWERS_MAX),
-            Mode::Walking { functions } => {
-                walk::through(functions, received as u64);
-                1
-            }
-            Mode::Kept
-            | Mode::Edged
-            | Mode::Persistent
-            | Mode::Short
-            | Mode::Taking { .. }
-            | Mode::Hub => 1,
+            Mode::Kept | Mode::Persistent | Mode::Short | Mode::Taking { .. } | Mode::Hub => 1,
         };
         let due = &self.answers[..count * self.answer_bytes];
         // The kernel holds the answer back for the FIN that follows, and sends both in one segment.
@@ -357,10 +321,6 @@ mod tests {
         assert!(read("127.0.0.1:1 pipelined 27 40") == Some(Mode::Pipelined { request_bytes: 40 }));
         assert!(read("127.0.0.1:1 pipelined 27 0").is_none());
         assert!(read("127.0.0.1:1 ticking 27") == Some(Mode::Persistent));
-        let walking = Some(Mode::Walking { functions: 96 });
-        assert!(read("127.0.0.1:1 walking-96 27") == walking);
-        assert!(read("127.0.0.1:1 walking-1000 27").is_none());
-        assert!(read("127.0.0.1:1 walking 27").is_none());
         assert!(read("127.0.0.1:1 dance 27").is_none());
         assert!(read("nowhere kept 27").is_none());
     }

@@ -15,16 +15,11 @@ pub(crate) const TICK_NS: u64 = 1_000_000;
 const WORK_NS: u64 = 900_000_000;
 const STALL_NS: u64 = 100_000_000;
 
-/// The longest wait of a server with deadlines.
-const LIMIT_NS: u64 = 5 * SECOND_NS;
-
 /// The rhythm of serving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rhythm {
     /// Every request is answered at once.
     Always,
-    /// The same, but no wait is longer than [`LIMIT_NS`], as in a server with deadlines.
-    Limited,
     /// Requests that have arrived by a tick are answered at it. With the same number of connections the rate is the
     /// same for every client that is not the bottleneck itself.
     Ticking { next_ns: u64 },
@@ -37,7 +32,6 @@ impl Rhythm {
     pub(crate) fn wait(&mut self) -> Result<Option<Timespec>, Errno> {
         match self {
             Rhythm::Always => Ok(None),
-            Rhythm::Limited => Ok(Some(timespec(LIMIT_NS))),
             Rhythm::Ticking { next_ns } => {
                 *next_ns = next_tick(*next_ns, now_ns());
                 sleep_until(*next_ns)?;

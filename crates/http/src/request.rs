@@ -12,7 +12,7 @@ use sys::text::ascii;
 use wire::http::fields::FieldList;
 use wire::http::head::{self, Fields, HttpVersion, RequestTarget};
 use wire::http::method::Method;
-use wire::http::trace_context::{SpanId, TraceId, TraceParent, TraceSampling};
+use wire::http::trace_context::{SpanId, TraceId, TraceParent};
 use wire::http::url::Scheme;
 
 use crate::limits::REQUEST_ID_SIZE;
@@ -155,9 +155,7 @@ impl<'a> Request<'a> {
         match TraceParent::of(&self.head.fields) {
             Some(parent) if is_sampled => Some(parent.within(own).recorded()),
             Some(parent) => Some(parent.within(own)),
-            None if is_sampled => {
-                Some(TraceParent::begun(self.begin.trace(), own, TraceSampling::Sampled))
-            }
+            None if is_sampled => Some(TraceParent::begun(self.begin.trace(), own)),
             None => None,
         }
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use sys::sampling::{Modes, Room, SampleForm, SampleTarget, SampleTrigger, Sampler, UserStacks};
-use sys::text::of_kernel_file;
+use sys::text::{numbers_in_list, of_kernel_file};
 
 use crate::ended::SeenProcesses;
 use crate::limits::{EVENT_STACK, HUGE_ROOMS, THREADS};
@@ -144,7 +144,7 @@ fn unwind(sample: &mut Sample, order: BehindChain, unwinding: &mut Unwinding) {
 pub(crate) fn targets(scope: Scope) -> io::Result<BTreeSet<SampleTarget>> {
     if scope == Scope::Machine {
         let online = of_kernel_file("/sys/devices/system/cpu/online")?;
-        return Ok(numbers(&online).map(SampleTarget::Cpu).collect());
+        return Ok(numbers_in_list(&online).map(SampleTarget::Cpu).collect());
     }
     let mut targets = BTreeSet::new();
     let mut problem = None;
@@ -158,26 +158,5 @@ pub(crate) fn targets(scope: Scope) -> io::Result<BTreeSet<SampleTarget>> {
     match problem {
         Some(error) if targets.is_empty() => Err(error),
         _ => Ok(targets),
-    }
-}
-
-/// The numbers in a list of the kernel: `0-3,8`.
-fn numbers(list: &str) -> impl Iterator<Item = u32> + '_ {
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse::<u32>().ok()?..=last.parse().ok()?)
-    };
-    list.trim().split(',').filter_map(range).flatten()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_of_the_kernel_are_numbers() {
-        let all = |list: &str| numbers(list).collect::<Vec<u32>>();
-        assert_eq!(all("0-2,8\n"), [0, 1, 2, 8]);
-        assert_eq!((all(""), all("7")), (vec![], vec![7]));
     }
 }

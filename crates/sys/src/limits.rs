@@ -73,3 +73,8 @@ pub const TRACE_LOOK: Duration = Duration::from_millis(1);
 ///
 /// Consequence: a thread that waits in the kernel has no back-trace.
 pub const TRACE_LOOKS: u32 = 100;
+
+/// The highest number in a list of the kernel, such as one of CPUs (65,535).
+///
+/// Consequence: a range that goes beyond it is left out.
+pub const LISTED_NUMBER_MAX: u32 = 65_535;

@@ -6,6 +6,8 @@
 use std::io;
 use std::path::Path;
 
+use crate::limits::LISTED_NUMBER_MAX;
+
 /// The bytes as text, if they are ASCII.
 #[inline]
 pub fn ascii(bytes: &[u8]) -> Option<&str> {
@@ -43,9 +45,27 @@ pub fn of_kernel_file(path: impl AsRef<Path>) -> io::Result<String> {
     std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The numbers in a list of the kernel such as `0-3,8`. What is no number is left out.
+pub fn numbers_in_list(list: &str) -> impl Iterator<Item = u32> + '_ {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let last: u32 = last.trim().parse().ok()?;
+        Some(first.trim().parse().ok()?..=last).filter(|_| last <= LISTED_NUMBER_MAX)
+    };
+    list.split(',').filter_map(range).flatten()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::ascii;
+    use super::{ascii, numbers_in_list};
+
+    #[test]
+    fn lists_of_the_kernel_are_numbers() {
+        let all = |list: &str| numbers_in_list(list).collect::<Vec<u32>>();
+        assert_eq!(all("0-2,8\n"), [0, 1, 2, 8]);
+        assert_eq!((all(""), all("7"), all("3-0")), (vec![], vec![7], vec![]));
+        assert_eq!((all("x,7-"), all("0-65536")), (vec![], vec![]));
+    }
 
     #[test]
     fn ascii_is_text_and_nothing_else_is() {

@@ -128,11 +128,6 @@ impl Certificate {
         ClientCertificate { subject: subject.into(), issuer: issuer.into(), fingerprint }
     }
 
-    /// Whether it is for this host name. A wildcard stands for one label (RFC 6125 section 6.4.3).
-    pub fn is_for(&self, host: &str) -> bool {
-        self.names.iter().any(|name| matches(name, host))
-    }
-
     /// Its identifier in requests about its renewal (RFC 9773 section 4.1). None if it does not name the key of
     /// its authority.
     pub fn renewal_identifier(&self) -> Option<String> {
@@ -178,33 +173,4 @@ fn address(bytes: &[u8]) -> Result<String, MalformedCertificate> {
     }
     let bytes = <[u8; 16]>::try_from(bytes).map_err(|_| MalformedCertificate)?;
     Ok(Ipv6Addr::from(bytes).to_string())
-}
-
-fn matches(pattern: &str, host: &str) -> bool {
-    match pattern.strip_prefix("*.") {
-        None => pattern.eq_ignore_ascii_case(host),
-        Some(parent) => host.split_once('.').is_some_and(|(label, behind)| {
-            !label.is_empty() && parent.eq_ignore_ascii_case(behind)
-        }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wildcard_stands_for_one_label() {
-        for (pattern, host, expected) in [
-            ("example.org", "example.org", true),
-            ("example.org", "EXAMPLE.org", true),
-            ("example.org", "a.example.org", false),
-            ("*.example.org", "a.example.org", true),
-            ("*.example.org", "example.org", false),
-            ("*.example.org", ".example.org", false),
-            ("*.example.org", "a.b.example.org", false),
-        ] {
-            assert_eq!(matches(pattern, host), expected, "{pattern} {host}");
-        }
-    }
 }

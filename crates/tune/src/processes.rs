@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use sys::text::numbers_in_list;
+
 use crate::files::HostFiles;
 use crate::limits::PROGRAMS;
 
@@ -147,15 +149,9 @@ impl ProcessStat {
     }
 }
 
-/// The numbers of a list such as `0-2,5`.
+/// The CPUs of a list such as `0-2,5`.
 pub(crate) fn cpu_list(text: &str) -> Vec<usize> {
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) =
-            (first.trim().parse::<usize>().ok()?, last.trim().parse::<usize>().ok()?);
-        (last < 1 << 16).then_some(first..=last)
-    };
-    text.split(',').filter_map(range).flatten().collect()
+    numbers_in_list(text).map(|cpu| cpu as usize).collect()
 }
 
 #[cfg(test)]
@@ -164,8 +160,6 @@ mod tests {
 
     #[test]
     fn forms_of_files_are_read() {
-        assert_eq!(cpu_list("0-2,5"), [0, 1, 2, 5]);
-        assert_eq!(cpu_list("x,7-"), [0; 0]);
         let stat = ProcessStat::parse("1 (a) b (c)) S 9 0 0 0 0 0 0 0 0 0 7 5 0").unwrap();
         assert_eq!((&*stat.name, stat.state, stat.parent, stat.ticks), ("a) b (c)", 'S', 9, 12));
         assert_eq!(ProcessStat::parse("1 (a"), None);

@@ -100,15 +100,16 @@ pub(crate) fn memory(family: &[u32]) -> Memory {
     let mut total = Memory::default();
     for id in family {
         let text = std::fs::read_to_string(format!("/proc/{id}/smaps_rollup")).unwrap_or_default();
-        total.resident += kibibytes(&text, "Rss:") * 1024;
-        total.anonymous += kibibytes(&text, "Anonymous:") * 1024;
+        total.resident += bytes(&text, "Rss:").unwrap_or(0);
+        total.anonymous += bytes(&text, "Anonymous:").unwrap_or(0);
     }
     total
 }
 
-fn kibibytes(text: &str, name: &str) -> u64 {
-    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
-    number(line.split_whitespace().next())
+/// The bytes behind a name in a list of the kernel, which has them in kB.
+pub(crate) fn bytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok().map(|kilobytes: u64| kilobytes * 1024)
 }
 
 fn number(text: Option<&str>) -> u64 {
@@ -165,6 +166,13 @@ mod tests {
         let core = CoreTicks::of(text, 1);
         assert_eq!(core, CoreTicks { total: 100, idle: 80, steal: 0 });
         assert_eq!(core.busy_percent(CoreTicks::default()), 20.0);
+    }
+
+    #[test]
+    fn kilobytes_of_a_list_are_read_as_bytes() {
+        let text = "MemTotal:  24 kB\nSlab:      494780 kB\n";
+        assert_eq!(bytes(text, "Slab:"), Some(494_780 * 1024));
+        assert_eq!(bytes(text, "Percpu:"), None);
     }
 
     #[test]

@@ -5,9 +5,9 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use crate::bench::site::{NGINX_CONNECTIONS, Site, nginx_spools, nginx_user, shown};
+use crate::bench::site::{Site, shown};
 use crate::failure::Failure;
-use crate::process;
+use crate::process::installed;
 
 /// Where Debian installs the module.
 const NCHAN: &str = "/usr/lib/nginx/modules/ngx_nchan_module.so";
@@ -48,26 +48,14 @@ impl Site {
         if !Path::new(NCHAN).is_file() {
             return Err(Failure::Work("not installed (apt: libnginx-mod-nchan)".to_owned()));
         }
-        let mut words = self.nginx(port)?;
-        let folder = shown(&self.folder().join(format!("nginx-{port}")));
-        let (user, spools) = (nginx_user(), nginx_spools(&folder));
-        let configuration = format!(
-            "load_module {NCHAN};\n{user}worker_processes 1;\ndaemon off;\npid {folder}/nginx.pid;\n\
-             error_log stderr;\nworker_rlimit_nofile {NGINX_CONNECTIONS};\n\
-             events {{ worker_connections {NGINX_CONNECTIONS}; }}\n\
-             http {{\n{spools}    access_log off;\n    keepalive_requests 1000000000;\n\
-             \x20   server {{\n        listen 127.0.0.1:{port} backlog=4096;\n\
+        let http = format!(
+            "    server {{\n        listen 127.0.0.1:{port} backlog=4096;\n\
              \x20       location = / {{ return 200; }}\n\
              \x20       location = /sub/fan {{ nchan_subscriber eventsource; nchan_channel_id fan; }}\n\
              \x20       location = /pub/fan {{ nchan_publisher; nchan_channel_id fan;\n\
-             \x20           nchan_message_buffer_length 0; }}\n    }}\n}}\n"
+             \x20           nchan_message_buffer_length 0; }}\n    }}\n"
         );
-        let place = Path::new(&folder).join("nchan.conf");
-        std::fs::write(&place, configuration)?;
-        if let Some(last) = words.last_mut() {
-            *last = shown(&place);
-        }
-        Ok(words)
+        self.nginx_with(port, &format!("load_module {NCHAN};\n"), &http)
     }
 }
 
@@ -76,10 +64,4 @@ pub(super) fn nats(address: SocketAddr) -> Result<Vec<String>, Failure> {
     let program = installed("nats-server", "nats-server")?;
     let (host, port) = (address.ip().to_string(), address.port().to_string());
     Ok(vec![program, "-a".to_owned(), host, "-p".to_owned(), port])
-}
-
-/// The path of a program of the distribution.
-pub(super) fn installed(program: &str, package: &str) -> Result<String, Failure> {
-    let found = process::find(program).map(|path| shown(&path));
-    found.ok_or_else(|| Failure::Work(format!("not installed (apt: {package})")))
 }

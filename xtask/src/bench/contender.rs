@@ -159,11 +159,6 @@ pub(crate) const FLOOR_HUB: Contender = floor("hub", 0);
 pub(crate) const FLOOR_TICKING: Contender = floor("ticking", JSON_BODY_BYTES);
 /// Stalls for a tenth of every second.
 pub(crate) const FLOOR_STALLING: Contender = floor("stalling", JSON_BODY_BYTES);
-/// Uses epoll as a server does.
-pub(crate) const FLOOR_EDGED: Contender = floor_named("edged", "edged");
-/// Execute functions of one and a half cache lines of code for each request.
-pub(crate) const FLOOR_WALKING_96: Contender = floor_named("96 functions", "walking-96");
-pub(crate) const FLOOR_WALKING_192: Contender = floor_named("192 functions", "walking-192");
 /// Sends as many body bytes as the file has, so that only serving the file differs.
 pub(crate) const FLOOR_FILE: Contender = floor("kept", FILE_BYTES);
 pub(crate) const JSON: Contender = Contender { name: OURS, start: Start::Example("json") };
@@ -207,10 +202,6 @@ const fn channels(name: &'static str, protocol: &'static str) -> Contender {
 
 const fn floor(mode: &'static str, body_bytes: usize) -> Contender {
     Contender { name: "floor", start: Start::Floor { mode, body_bytes } }
-}
-
-const fn floor_named(name: &'static str, mode: &'static str) -> Contender {
-    Contender { name, start: Start::Floor { mode, body_bytes: JSON_BODY_BYTES } }
 }
 
 /// The same JSON through each proxy.

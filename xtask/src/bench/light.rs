@@ -9,27 +9,13 @@ use serde_json::Value;
 
 use crate::bench::sample::Count;
 use crate::bench::sample::{Metric, Sample};
-use crate::bench::workload::Between;
-
-/// No warm-up of its own: every server is warm before the first round, and its CPU time must
-/// be divided by all requests it answered.
-const WARM_UP_SECONDS: &str = "0";
 
 /// A note for the reader of its figures.
-pub(crate) fn note(between: Between) -> &'static str {
-    match between {
-        Between::Spins => {
-            "floor-load spins: one thread that sends, then receives without blocking until the answer is \
-             whole: its own way out of a sleep, as long as the answer and the same for every server, is no \
-             part of the rate. A server that spins as well then never sleeps; its processor time says what \
-             that costs. Hardly any looks in vain: the client was the limit, not the server."
-        }
-        Between::Sleeps => {
-            "floor-load sleeps: one thread that waits in epoll between answers, as most clients do: its way \
-             out of the sleep is a part of every round trip."
-        }
-    }
-}
+pub(crate) const NOTE: &str = "floor-load spins: one thread that sends, then receives without blocking until the \
+                               answer is whole: its own way out of a sleep, as long as the answer and the same for \
+                               every server, is no part of the rate. A server that spins as well then never sleeps; \
+                               its processor time says what that costs. Hardly any looks in vain: the client was the \
+                               limit, not the server.";
 
 /// Its command line.
 pub(crate) fn words(
@@ -38,20 +24,13 @@ pub(crate) fn words(
     path: &str,
     connections: u32,
     seconds: &str,
-    between: Between,
 ) -> Vec<String> {
-    let waiting = match between {
-        Between::Spins => "spin",
-        Between::Sleeps => "sleep",
-    };
     vec![
         program.display().to_string(),
         address.to_string(),
         path.to_owned(),
         connections.to_string(),
         seconds.to_owned(),
-        WARM_UP_SECONDS.to_owned(),
-        waiting.to_owned(),
     ]
 }
 
@@ -59,15 +38,13 @@ pub(crate) fn words(
 pub(crate) fn read(text: &str) -> Option<(Count, Sample)> {
     let line: Value = serde_json::from_str(text.trim()).ok()?;
     let micros = |key: &str| Some(line[key].as_f64()? / 1_000.0);
-    let mut sample = Sample::from([
+    let sample = Sample::from([
         (Metric::LatencyP50, micros("latency_p50_ns")?),
         (Metric::LatencyP99, micros("latency_p99_ns")?),
         (Metric::LatencyP999, micros("latency_p999_ns")?),
         (Metric::LatencyMax, micros("latency_max_ns")?),
+        (Metric::LooksInVain, line["looks_in_vain_per_request"].as_f64()?),
     ]);
-    if line["waiting"] == "spin" {
-        sample.insert(Metric::LooksInVain, line["looks_in_vain_per_request"].as_f64()?);
-    }
     let count = Count {
         requests: line["requests"].as_u64()?,
         per_second: line["requests_per_second"].as_f64()?,
@@ -95,12 +72,11 @@ mod tests {
         let text = "{\"requests\":4480,\"requests_per_second\":2950.1,\"latency_p50_ns\":28287,\
                     \"latency_p99_ns\":11993087,\"latency_p999_ns\":20054015,\
                     \"latency_max_ns\":72157920,\"errors\":1,\"looks_in_vain_per_request\":2.5,\
-                    \"connections\":1,\"waiting\":\"spin\"}\n";
+                    \"connections\":1}\n";
         let (count, sample) = read(text).expect("a line");
         assert_eq!(count, Count { requests: 4_480, per_second: 2_950.1, errors: 1 });
         assert_eq!(sample.get(&Metric::LatencyP50), Some(&28.287));
         assert_eq!(sample.get(&Metric::LooksInVain), Some(&2.5));
-        assert!(read(&text.replace("spin", "sleep")).is_some_and(|(_, sample)| sample.len() == 4));
         assert!(read("floor-load: no answer").is_none());
     }
 }

@@ -73,8 +73,8 @@ pub(crate) fn words(
             let words = ["ab", "-q", "-c", &connections.to_string(), "-t", &seconds, "-n"];
             [&words.map(str::to_owned)[..], &[most.to_string(), url]].concat()
         }
-        Load::Few { connections, between } => {
-            light::words(&site.floor_load()?, address, path, connections, &seconds, between)
+        Load::Few { connections } => {
+            light::words(&site.floor_load()?, address, path, connections, &seconds)
         }
         Load::Fan { .. }
         | Load::Idle { .. }

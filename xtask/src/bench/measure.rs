@@ -9,10 +9,10 @@ use crate::bench::SPARE_DESCRIPTORS;
 use crate::bench::accounting::{self, Spent};
 use crate::bench::contender::Version;
 use crate::bench::flood;
-use crate::bench::host::Cores;
 use crate::bench::load;
 use crate::bench::ours;
 use crate::bench::proxies;
+use crate::bench::run::Run;
 use crate::bench::running::Running;
 use crate::bench::sample::Count;
 use crate::bench::sample::{Metric, Sample};
@@ -39,8 +39,7 @@ const HELD_FIRST: u32 = 200;
 pub(crate) struct Measuring<'a> {
     pub(crate) workload: &'static Workload,
     pub(crate) site: &'a Site,
-    pub(crate) cores: &'a Cores,
-    pub(crate) descriptors: u64,
+    pub(crate) run: &'a Run,
 }
 
 impl Measuring<'_> {
@@ -146,10 +145,10 @@ impl Measuring<'_> {
     ) -> Result<Sample, Failure> {
         let family = server.family();
         let before = accounting::spent(&family);
-        let cores_before = accounting::cores(self.cores);
+        let cores_before = accounting::cores(&self.run.cores);
         let (count, mut sample) = run(server.address, self.workload.path)?;
         let after = accounting::spent(&family);
-        let cores_after = accounting::cores(self.cores);
+        let cores_after = accounting::cores(&self.run.cores);
         let (micros, user_share) = used(before, after);
         let cpu = micros / count.requests.max(1) as f64;
         sample.extend([
@@ -188,21 +187,21 @@ impl Measuring<'_> {
                     way.flags(server.version),
                     secure::trust(self.site)
                 );
-                return ours::words(self.site, &url, connections, duration, &way);
+                return ours::words(self.site, ("http", &url), connections, duration, &way);
             }
             Load::SecurePaced { connections, rate, .. } => {
                 let way = format!("--warmup 1s --rate {rate} {}", secure::trust(self.site));
-                return ours::words(self.site, &url, connections, duration, &way);
+                return ours::words(self.site, ("http", &url), connections, duration, &way);
             }
             Load::SecureFan { members } => {
                 let (site, process) = (self.site, server.family().last().copied());
                 let of_server = process.map_or_else(String::new, |id| format!("--server-pid {id}"));
                 let way = format!("--timeout 60s {} {of_server}", secure::trust(site));
-                return ours::channel_words(site, &url, members, duration, &way);
+                return ours::words(site, ("channel", &url), members, duration, &way);
             }
             Load::Upload { connections, bytes } => {
                 let way = format!("--warmup 0s --body-file {}", proxies::body(self.site, bytes)?);
-                return ours::words(self.site, &url, connections, duration, &way);
+                return ours::words(self.site, ("http", &url), connections, duration, &way);
             }
             Load::Fan { members, lines } => {
                 let (size, protocol) = ((members, lines), server.protocol);
@@ -212,7 +211,7 @@ impl Measuring<'_> {
         };
         let way = rate.map_or_else(String::new, |rate| format!("--rate {rate:.0}"));
         let way = format!("--warmup 0s {way}");
-        ours::words(self.site, &url, connections, duration, &way)
+        ours::words(self.site, ("http", &url), connections, duration, &way)
     }
 
     /// One connection of HTTP/2 whose streams ask for the same all the time.
@@ -227,7 +226,7 @@ impl Measuring<'_> {
         let duration = duration + Duration::from_secs(60);
         let way = format!("--warmup 0s --h2 -m {streams} {}", secure::trust(self.site));
         let mut command = Command::new("nice");
-        command.args(["-n", "19"]).args(ours::words(self.site, &url, 1, duration, &way)?);
+        command.args(["-n", "19"]).args(ours::words(self.site, ("http", &url), 1, duration, &way)?);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         Guarded::start(&mut command, "bench http")
     }
@@ -283,9 +282,9 @@ impl Measuring<'_> {
     }
 
     fn idle(&self, server: &Running, wanted: u64) -> Result<Sample, Failure> {
-        let count = wanted.min(self.descriptors.saturating_sub(SPARE_DESCRIPTORS));
+        let count = wanted.min(self.run.descriptors.saturating_sub(SPARE_DESCRIPTORS));
         if count < wanted {
-            println!("only {count} connections: the descriptor limit is {}", self.descriptors);
+            println!("only {count} connections: the descriptor limit is {}", self.run.descriptors);
         }
         // Memory that the first request allocates belongs to the process, not to a connection.
         let (address, path) = (server.address, self.workload.path);

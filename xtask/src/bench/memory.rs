@@ -8,17 +8,19 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::bench::accounting;
 use crate::bench::contender::Start;
 use crate::bench::host;
-use crate::bench::report::{aligned, write};
+use crate::bench::report::aligned;
+use crate::bench::run::Report;
 use crate::bench::site::{Site, shown};
+use crate::client::{self, Opening};
 use crate::failure::Failure;
 use crate::process::Guarded;
 use crate::server::{self, leashed};
@@ -52,22 +54,21 @@ struct Place {
 /// Runs the verb.
 pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Failure> {
     let preload = arguments.take_value("--preload")?;
-    let place = arguments.take_value("--report")?.map(PathBuf::from);
+    let mut report = Report::take("memory", &mut arguments)?;
     arguments.finish()?;
     let site = Site::with_programs([Start::Serve].into_iter())?;
     let cores = host::Cores::take()?;
     let descriptors = host::raise_descriptor_limit();
     let heads = HEADS.min(descriptors.saturating_sub(SPARE_DESCRIPTORS));
-    let command = format!("cargo xtask bench memory {}", words.join(" "));
-    let mut text = format!(
+    let command = report.note_command(words);
+    report.say(&format!(
         "{command}\nserver on core {}, load on core {}; anonymous memory in MiB\n",
         cores.server, cores.load
-    );
-    print!("{text}");
+    ));
     let mut rows = vec![["load", "before", "with it"].map(str::to_owned).to_vec()];
     rows[0].extend(LOOKS.map(|seconds| format!("{seconds} s")));
     rows[0].push("CPU s".to_owned());
-    let mut reports = Vec::new();
+    let mut curves = Vec::new();
     type Load<'l> = (&'l str, Box<dyn Fn(&Place) -> Result<f64, Failure>>);
     let loads: [Load<'_>; 2] = [
         ("unfinished heads", Box::new(move |place| unfinished(place, heads))),
@@ -88,15 +89,13 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
         row.extend(curve.iter().map(|memory| format!("{memory:.1}")));
         row.push(format!("{cpu:.2}"));
         rows.push(row);
-        reports.push(json!({
+        curves.push(json!({
             "load": name, "before_mib": before, "most_mib": most, "seconds": LOOKS, "curve_mib": curve, "cpu_s": cpu,
         }));
     }
-    let table = aligned(&rows);
-    print!("{table}");
-    text.push_str(&table);
-    let value: Value = json!({ "command": command, "loads": reports });
-    write("memory", place.as_deref(), &text, &value)
+    report.say(&aligned(&rows));
+    report.note("loads", curves);
+    report.write()
 }
 
 fn start(site: &Site, preload: Option<&str>, core: usize) -> Result<Place, Failure> {
@@ -141,8 +140,8 @@ impl Place {
         accounting::spent(&self.server.family()).nanoseconds as f64 / 1e9
     }
 
-    fn connect(&self) -> Result<TcpStream, Failure> {
-        Ok(TcpStream::connect(self.web)?)
+    fn connect(&self) -> Result<OwnedFd, Failure> {
+        Ok(client::connect(self.web).map_err(std::io::Error::from)?)
     }
 }
 
@@ -151,9 +150,9 @@ fn unfinished(place: &Place, count: u64) -> Result<f64, Failure> {
     let head = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "y".repeat(HEAD_BYTES));
     let mut open = Vec::new();
     for _ in 0..count {
-        let mut stream = place.connect()?;
-        stream.write_all(head.as_bytes())?;
-        open.push(stream);
+        let socket = place.connect()?;
+        client::send(&socket, head.as_bytes())?;
+        open.push(socket);
     }
     Ok(place.memory())
 }
@@ -167,15 +166,15 @@ fn mixed(place: &Place) -> Result<f64, Failure> {
     for _ in 0..CYCLES {
         let mut open = Vec::new();
         for number in 0..MIXED {
-            let mut stream = place.connect()?;
-            ask(&mut stream, "GET /rows", b"")?;
-            ask(&mut stream, "GET /file.txt", b"")?;
+            let socket = place.connect()?;
+            ask(&socket, "GET /rows", b"")?;
+            ask(&socket, "GET /file.txt", b"")?;
             if number < MIXED / 5 {
-                ask(&mut stream, "POST /length", &body)?;
+                ask(&socket, "POST /length", &body)?;
             }
-            let mut deaf = place.connect()?;
-            deaf.write_all("GET /rows HTTP/1.1\r\nHost: a\r\n\r\n".repeat(40).as_bytes())?;
-            open.extend([stream, deaf]);
+            let deaf = place.connect()?;
+            client::send(&deaf, "GET /rows HTTP/1.1\r\nHost: a\r\n\r\n".repeat(40).as_bytes())?;
+            open.extend([socket, deaf]);
         }
         let mut redis = TcpStream::connect(place.resp)?;
         for number in 0..MIXED {
@@ -189,28 +188,10 @@ fn mixed(place: &Place) -> Result<f64, Failure> {
 }
 
 /// Sends a request and reads its answer.
-fn ask(stream: &mut TcpStream, what: &str, body: &[u8]) -> Result<(), Failure> {
+fn ask(socket: &OwnedFd, what: &str, body: &[u8]) -> Result<(), Failure> {
     let head = format!("{what} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", body.len());
-    stream.write_all(&[head.as_bytes(), body].concat())?;
-    let (mut heard, mut piece) = (Vec::new(), vec![0; 256 * 1024]);
-    let mut end = usize::MAX;
-    while heard.len() < end {
-        let count = stream.read(&mut piece)?;
-        if count == 0 {
-            return Err(Failure::Work(format!("{what}: the server ended the connection")));
-        }
-        heard.extend_from_slice(&piece[..count]);
-        if let Some(head) =
-            heard.windows(4).position(|four| four == b"\r\n\r\n").filter(|_| end == usize::MAX)
-        {
-            let text = String::from_utf8_lossy(&heard[..head]).to_ascii_lowercase();
-            if !text.starts_with("http/1.1 200 ") {
-                return Err(Failure::Work(format!("{what}: {text}")));
-            }
-            let length = text.lines().find_map(|line| line.strip_prefix("content-length:"));
-            let length: usize = length.and_then(|length| length.trim().parse().ok()).unwrap_or(0);
-            end = head + 4 + length;
-        }
-    }
-    Ok(())
+    let opening = Opening::of([head.as_bytes(), body].concat());
+    client::exchange(socket, &opening)
+        .map(drop)
+        .map_err(|failure| Failure::Work(format!("{what}: {failure}")))
 }

@@ -7,16 +7,17 @@
 #![expect(clippy::disallowed_types, reason = "one thread and one descriptor table in this tool")]
 
 use std::fs::File;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
+use crate::bench::accounting;
 use crate::bench::contender::Start;
 use crate::bench::host;
-use crate::bench::report::{aligned, write};
+use crate::bench::report::aligned;
+use crate::bench::run::Report;
 use crate::bench::site::{Site, shown};
 use crate::failure::Failure;
 use crate::server::{self, leashed};
@@ -58,14 +59,13 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
     let wanted = arguments.take_number("--connections")?.unwrap_or(CONNECTIONS).max(1);
     let seconds = arguments.take_number("--seconds")?.unwrap_or(SECONDS).max(1);
     let rates = arguments.take_list("--rates")?;
-    let place = arguments.take_value("--report")?.map(PathBuf::from);
+    let mut report = Report::take("million", &mut arguments)?;
     arguments.finish()?;
     let rates = if rates.is_empty() { RATES.map(str::to_owned).to_vec() } else { rates };
     let site = Site::with_programs([Start::Store { sync: "none" }].into_iter())?;
     let scale = scale(wanted, available_bytes()?, host::raise_descriptor_limit());
-    let command = format!("cargo xtask bench {}", words.join(" "));
-    let mut text = format!("{command}\n{}", scaled(&scale, wanted));
-    print!("{text}");
+    let command = report.note_command(words);
+    report.say(&format!("{command}\n{}", scaled(&scale, wanted)));
     let mut rows = vec![
         [
             "lookups/s",
@@ -85,40 +85,32 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
         .map(str::to_owned)
         .to_vec(),
     ];
-    let mut reports = Vec::new();
-    let mut said = String::new();
+    let mut runs = Vec::new();
     for rate in &rates {
-        let (report, kernel_bytes) = match measure(&site, &scale, (rate, seconds)) {
+        let (measured, kernel_bytes) = match measure(&site, &scale, (rate, seconds)) {
             Ok(measured) => measured,
             Err(failure) => {
-                let line = format!("  {rate} a second: {failure}\n");
-                print!("{line}");
-                said.push_str(&line);
+                report.say(&format!("  {rate} a second: {failure}\n"));
                 continue;
             }
         };
-        rows.push(row(rate, &report, kernel_bytes / scale.connections as f64));
-        let is_valid = report["verdict"]["state"] == "valid";
-        for reason in report["verdict"]["reasons"].as_array().into_iter().flatten() {
-            let line =
-                format!("  {rate} a second: {}\n", reason["text"].as_str().unwrap_or_default());
-            print!("{line}");
-            said.push_str(&line);
+        rows.push(row(rate, &measured, kernel_bytes / scale.connections as f64));
+        let is_valid = measured["verdict"]["state"] == "valid";
+        for reason in measured["verdict"]["reasons"].as_array().into_iter().flatten() {
+            let text = reason["text"].as_str().unwrap_or_default();
+            report.say(&format!("  {rate} a second: {text}\n"));
         }
-        reports.push(json!({ "rate": rate, "kernel_bytes": kernel_bytes, "report": report }));
+        runs.push(json!({ "rate": rate, "kernel_bytes": kernel_bytes, "report": measured }));
         if is_valid {
             break;
         }
     }
-    let table = aligned(&rows);
-    print!("{table}");
-    text.push_str(&said);
-    text.push_str(&table);
-    let value = json!({
-        "command": command, "connections": scale.connections, "threads": scale.threads,
-        "seconds": seconds, "runs": reports,
-    });
-    write("million", place.as_deref(), &text, &value)
+    report.say(&aligned(&rows));
+    report.note("connections", scale.connections);
+    report.note("threads", scale.threads);
+    report.note("seconds", seconds);
+    report.note("runs", runs);
+    report.write()
 }
 
 /// The scale that fits into this much memory and tables with this many descriptors.
@@ -228,23 +220,15 @@ fn row(rate: &str, report: &Value, kernel_bytes: f64) -> Vec<String> {
 /// The kernel's own memory: its objects, and the buffers of sockets.
 fn kernel_bytes() -> Result<f64, Failure> {
     let text = std::fs::read_to_string("/proc/meminfo")?;
-    let named = |name: &str| kilobytes(&text, name).unwrap_or(0);
-    let kilobytes =
-        named("Slab:") + named("KernelStack:") + named("PageTables:") + named("Percpu:");
-    Ok((kilobytes * 1024) as f64)
+    let names = ["Slab:", "KernelStack:", "PageTables:", "Percpu:"];
+    Ok(names.iter().filter_map(|name| accounting::bytes(&text, name)).sum::<u64>() as f64)
 }
 
 fn available_bytes() -> Result<u64, Failure> {
     let text = std::fs::read_to_string("/proc/meminfo")?;
-    let available = kilobytes(&text, "MemAvailable:");
-    available.map(|kilobytes| kilobytes * 1024).ok_or_else(|| {
+    accounting::bytes(&text, "MemAvailable:").ok_or_else(|| {
         Failure::Work("the kernel does not say how much memory is available".to_owned())
     })
-}
-
-fn kilobytes(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -261,12 +245,5 @@ mod tests {
         assert_eq!(small.threads, small.connections.div_ceil(896));
         assert!(scaled(&small, 1_000_000).contains("of 1000000 connections"));
         assert_eq!(scale(5, 0, 20_000).connections, 1);
-    }
-
-    #[test]
-    fn the_kernel_s_memory_is_read() {
-        let text = "MemTotal:  24 kB\nSlab:      494780 kB\n";
-        assert_eq!(kilobytes(text, "Slab:"), Some(494_780));
-        assert!(kernel_bytes().expect("there is a kernel") > 0.0);
     }
 }

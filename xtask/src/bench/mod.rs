@@ -23,6 +23,7 @@ mod pages;
 mod proxies;
 mod proxy_workloads;
 mod report;
+mod run;
 mod running;
 mod sample;
 mod secure;
@@ -34,16 +35,14 @@ mod target;
 mod workload;
 mod workloads;
 
-use std::path::PathBuf;
 use std::time::Duration;
-
-use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 
 use contender::Contender;
 use report::Comparison;
+use run::{Report, Run, Settings};
 use running::Running;
 use sample::Sample;
 use site::Site;
@@ -66,18 +65,12 @@ const MEMORY_ROUNDS: u64 = 3;
 /// Descriptors a server needs besides its connections.
 const SPARE_DESCRIPTORS: u64 = 200;
 
-/// The settings of a run.
+/// The comparisons of a verb.
 struct Plan {
-    rounds: u64,
-    duration: Duration,
-    warm_up: Duration,
     workloads: Vec<&'static Workload>,
+    warm_up: Duration,
     /// Additional servers given on the command line.
     guests: Vec<Contender>,
-    /// The arguments after the verb.
-    words: String,
-    /// Where the report is written besides the target folder.
-    place: Option<PathBuf>,
 }
 
 /// Runs the verb.
@@ -85,9 +78,9 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut arguments = Arguments::new(words);
     match arguments.take_word().as_deref() {
         Some(name @ ("floor" | "fan" | "channels" | "files" | "tls" | "h2" | "proxy")) => {
-            floor(name, read_plan(words, arguments)?)
+            floor(name, words, arguments)
         }
-        Some("generator") => generator::run(arguments),
+        Some("generator") => generator::run(words, arguments),
         Some("instructions") => instructions::run(arguments),
         Some("pages") => pages::run(words, arguments),
         Some("store") => store::run(words, arguments),
@@ -99,35 +92,51 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     }
 }
 
-fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure> {
+fn floor(name: &str, words: &[String], mut arguments: Arguments) -> Result<(), Failure> {
     let quick = arguments.take_switch("--quick");
     let (rounds, seconds, warm_up) =
         if quick { (1, 1, 1) } else { (ROUNDS, SECONDS, WARM_UP_SECONDS) };
-    let rounds = arguments.take_number("--rounds")?.unwrap_or(rounds).max(1);
-    let seconds = arguments.take_number("--seconds")?.unwrap_or(seconds).max(1);
-    let only = arguments.take_list("--only")?;
+    let settings = Settings::take(&mut arguments, (rounds, seconds))?;
     let guests = arguments.take_list("--with")?;
     let guests = guests.iter().map(|text| {
         Contender::given(text)
             .ok_or_else(|| Failure::Usage(format!("--with {text}: it has the form NAME=PROGRAM")))
     });
     let guests = guests.collect::<Result<Vec<_>, _>>()?;
-    let place = arguments.take_value("--report")?.map(PathBuf::from);
+    let mut report = Report::take(name, &mut arguments)?;
     arguments.finish()?;
-    for wanted in &only {
+    let workloads = chosen(name, &settings.only)?;
+    let plan = Plan { workloads, warm_up: Duration::from_secs(warm_up), guests };
+    let site = Site::prepare(&plan.workloads)?;
+    let run = Run::begin(&settings)?;
+    let order =
+        ", contenders in a new random order each; medians, below them the least and the most";
+    report.begin(words, &run, ["server", "load"], order);
+    if plan.workloads.iter().any(|workload| matches!(workload.load, workload::Load::Few { .. })) {
+        report.say(&format!("{}\n\n", light::NOTE));
+    }
+    for workload in &plan.workloads {
+        report.add(&run_workload(workload, &plan, &site, &run));
+    }
+    report.write()
+}
+
+/// The workloads of a verb, or those that `--only` names.
+fn chosen(name: &str, only: &[String]) -> Result<Vec<&'static Workload>, Failure> {
+    for wanted in only {
         if !workloads().any(|workload| workload.answers_to(wanted)) {
             let names: Vec<&str> = workloads().map(|workload| workload.name).collect();
             let names = names.join(", ");
             return Err(Failure::Usage(format!("no workload `{wanted}`; one of: {names}")));
         }
     }
-    let group = match words.first().map(String::as_str) {
-        Some("fan") => Some("fan-"),
-        Some("channels") => Some("channels-"),
-        Some("files") => Some("file-"),
-        Some("tls") => Some("tls-"),
-        Some("h2") => Some("h2-"),
-        Some("proxy") => Some("proxy-"),
+    let group = match name {
+        "fan" => Some("fan-"),
+        "channels" => Some("channels-"),
+        "files" => Some("file-"),
+        "tls" => Some("tls-"),
+        "h2" => Some("h2-"),
+        "proxy" => Some("proxy-"),
         _ => None,
     };
     let chosen = |workload: &&Workload| {
@@ -139,95 +148,28 @@ fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure
         let by_itself = only.is_empty() && workload.runs == Runs::Always;
         by_itself || only.iter().any(|wanted| workload.answers_to(wanted))
     };
-    Ok(Plan {
-        rounds,
-        duration: Duration::from_secs(seconds),
-        warm_up: Duration::from_secs(warm_up),
-        workloads: workloads().filter(chosen).collect(),
-        guests,
-        words: words.join(" "),
-        place,
-    })
+    Ok(workloads().filter(chosen).collect())
 }
 
-fn floor(name: &str, plan: Plan) -> Result<(), Failure> {
-    // Builds first: a build may use every core, and from then on this process has one.
-    let site = Site::prepare(&plan.workloads)?;
-    let cores = host::Cores::take()?;
-    let descriptors = host::raise_descriptor_limit();
-    // Read before the load, so that the load average shows what else ran.
-    let facts = host::facts(&cores, descriptors);
-    let mut text = heading(&plan, &cores, &facts);
-    print!("{text}");
-    let mut outcomes = Vec::new();
-    for workload in &plan.workloads {
-        let outcome = run_workload(workload, &plan, &site, &cores, descriptors);
-        let table = outcome.table() + "\n";
-        print!("{table}");
-        text.push_str(&table);
-        outcomes.push(outcome.to_json());
-    }
-    let report = json!({
-        "command": format!("cargo xtask bench {}", plan.words),
-        "host": facts,
-        "rounds": plan.rounds,
-        "seconds": plan.duration.as_secs(),
-        "workloads": outcomes,
-    });
-    report::write(name, plan.place.as_deref(), &text, &report)
-}
-
-/// The settings and the host, without which a table means nothing.
-fn heading(plan: &Plan, cores: &host::Cores, facts: &serde_json::Value) -> String {
-    let mut text = format!(
-        "cargo xtask bench {}\nserver on core {}, load on core {}; {} rounds of {} s, contenders in a new \
-         random order each; medians, below them the least and the most\n{}\n",
-        plan.words,
-        cores.server,
-        cores.load,
-        plan.rounds,
-        plan.duration.as_secs(),
-        host::text(facts)
-    );
-    let between = plan.workloads.iter().filter_map(|workload| match workload.load {
-        workload::Load::Few { between, .. } => Some(between),
-        _ => None,
-    });
-    let mut explained = Vec::new();
-    for between in between {
-        if !explained.contains(&between) {
-            text.push_str(&format!("{}\n\n", light::note(between)));
-            explained.push(between);
-        }
-    }
-    text
-}
-
-fn run_workload(
-    workload: &'static Workload,
-    plan: &Plan,
-    site: &Site,
-    cores: &host::Cores,
-    descriptors: u64,
-) -> Comparison {
+fn run_workload(workload: &'static Workload, plan: &Plan, site: &Site, run: &Run) -> Comparison {
     let mut outcome = Comparison::with_guests(workload, &plan.guests);
     if let Some(reason) = load::missing(workload.load) {
         outcome.skip_all(reason);
         return outcome;
     }
-    let measuring = measure::Measuring { workload, site, cores, descriptors };
+    let measuring = measure::Measuring { workload, site, run };
     let contenders = workload.contenders.iter().chain(&plan.guests);
     let mut running = start_each(contenders, &mut outcome, |contender| {
-        let server = Running::start(contender, workload, site, cores)?;
+        let server = Running::start(contender, workload, site, &run.cores)?;
         Ok((server.command.clone(), server))
     });
     if let Some((_, server)) = running.last() {
-        outcome.note_load(&measuring.load_command(server, plan.duration));
+        outcome.note_load(&measuring.load_command(server, run.duration));
     }
     // The same rate for all in the open loop, otherwise their tails could not be compared.
     let mut slowest = f64::INFINITY;
     keep(&mut running, &mut outcome, |_, server| {
-        slowest = slowest.min(measuring.closed_loop_maximum(server, plan.duration)?);
+        slowest = slowest.min(measuring.closed_loop_maximum(server, run.duration)?);
         Ok(None)
     });
     let percent = match workload.load {
@@ -238,7 +180,7 @@ fn run_workload(
     keep(&mut running, &mut outcome, |_, server| {
         measuring.warm_up(server, plan.warm_up, rate).map(|()| None)
     });
-    let rounds = if workload.is_memory() { plan.rounds.min(MEMORY_ROUNDS) } else { plan.rounds };
+    let rounds = if workload.is_memory() { run.rounds.min(MEMORY_ROUNDS) } else { run.rounds };
     let mut random = fastrand::Rng::with_seed(rounds);
     for _ in 0..rounds {
         // So that effects on the next contender (caches, the clock of the core) do not always affect the same one.
@@ -246,9 +188,9 @@ fn run_workload(
         keep(&mut running, &mut outcome, |contender, server| {
             if workload.is_memory() {
                 // Growth is measured from a fresh start.
-                *server = Running::start(contender, workload, site, cores)?;
+                *server = Running::start(contender, workload, site, &run.cores)?;
             }
-            measuring.once(server, plan.duration, rate).map(Some)
+            measuring.once(server, run.duration, rate).map(Some)
         });
     }
     outcome

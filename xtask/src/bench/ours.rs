@@ -11,32 +11,19 @@ use crate::bench::sample::{Metric, Sample};
 use crate::bench::site::Site;
 use crate::failure::Failure;
 
-/// Its command line: one thread, because it has one core. `way` has the other flags of the load.
+/// The command line of this measurement, which has one thread, because it has one core. For `channel` each connection
+/// is a subscriber, and one message goes out at a time. `way` has the other flags of the load.
 pub(crate) fn words(
     site: &Site,
-    url: &str,
+    (measurement, url): (&str, &str),
     connections: u32,
     duration: Duration,
     way: &str,
 ) -> Result<Vec<String>, Failure> {
     let seconds = duration.as_secs().max(1);
-    let line = format!("bench http {url} -t 1 -c {connections} -d {seconds}s --json {way}");
-    let velodrome = site.velodrome()?.display().to_string();
-    Ok(std::iter::once(velodrome).chain(line.split_whitespace().map(str::to_owned)).collect())
-}
-
-/// The command line of `channel`: one message at a time to so many subscribers.
-pub(crate) fn channel_words(
-    site: &Site,
-    url: &str,
-    members: u32,
-    duration: Duration,
-    way: &str,
-) -> Result<Vec<String>, Failure> {
-    let seconds = duration.as_secs().max(1);
-    let line = format!("bench channel {url} -t 1 -c {members} -d {seconds}s --json {way}");
-    let velodrome = site.velodrome()?.display().to_string();
-    Ok(std::iter::once(velodrome).chain(line.split_whitespace().map(str::to_owned)).collect())
+    site.ours(&format!(
+        "bench {measurement} {url} -t 1 -c {connections} -d {seconds}s --json {way}"
+    ))
 }
 
 /// The counts of `channel`, and the server's CPU time for a delivery, which leaves out the handshakes.

@@ -3,16 +3,16 @@
 //! Owns the configuration of each. The server behind it is not counted: it costs all of them the same.
 
 use std::net::SocketAddr;
-use std::path::Path;
 
 use crate::bench::contender::Proxy;
 use crate::bench::host::Cores;
 use crate::bench::load;
-use crate::bench::site::{HAPROXY_CONNECTIONS, NGINX_CONNECTIONS, Site, shown};
+use crate::bench::site::{HAPROXY_CONNECTIONS, Site, shown};
 use crate::bench::workload::{Load, Workload};
 use crate::client;
 use crate::failure::Failure;
-use crate::process::{self, Guarded};
+use crate::process::Guarded;
+use crate::process::installed;
 use crate::server::{self, leashed};
 
 /// Starts the server behind the proxies.
@@ -64,10 +64,6 @@ pub(crate) fn words(
     let folder = site.folder().join(format!("proxy-{}", address.port()));
     std::fs::create_dir_all(&folder)?;
     let file = folder.join("configuration");
-    let installed = |name: &str| {
-        let missing = || Failure::Work(format!("not installed (apt: {name})"));
-        process::find(name).map(|program| shown(&program)).ok_or_else(missing)
-    };
     let (text, words) = match proxy {
         Proxy::None | Proxy::Ours | Proxy::OursCached | Proxy::OursOnDisk => {
             let text = match proxy {
@@ -96,14 +92,10 @@ pub(crate) fn words(
             (text, words.into_iter().chain(config).chain(listen).collect::<Vec<String>>())
         }
         Proxy::Nginx | Proxy::NginxCached => {
-            let words =
-                [&installed("nginx")?, "-e", "stderr", "-p", &shown(&folder), "-c", &shown(&file)];
-            let text = nginx(&folder, address, behind);
-            let text = if proxy == Proxy::NginxCached { caching(&text, &folder) } else { text };
-            (text, words.map(str::to_owned).to_vec())
+            return site.nginx_with(address.port(), "", &nginx(address, behind, proxy));
         }
         Proxy::Ha => {
-            let words = [&installed("haproxy")?, "-db", "-q", "-f", &shown(&file)];
+            let words = [&installed("haproxy", "haproxy")?, "-db", "-q", "-f", &shown(&file)];
             (haproxy(address, behind), words.map(str::to_owned).to_vec())
         }
     };
@@ -118,34 +110,24 @@ fn ours(behind: SocketAddr, cache: &str) -> String {
     )
 }
 
-/// nginx with a cache, which sends long bodies from their files.
-fn caching(nginx: &str, folder: &Path) -> String {
-    let zone = format!(
-        "http {{\n    sendfile on;\n    proxy_cache_path {}/cache keys_zone=answers:10m;\n",
-        shown(folder)
-    );
-    let used =
-        "location / {\n            proxy_cache answers;\n            proxy_cache_valid 200 1h;\n";
-    nginx.replacen("http {\n", &zone, 1).replacen("location / {\n", used, 1)
-}
-
-/// Kept connections to the server, no log, and the fields that each of the others sets too.
-fn nginx(folder: &Path, address: SocketAddr, behind: SocketAddr) -> String {
-    let folder = shown(folder);
+/// Kept connections to the server, and the fields that each of the others sets too. With a cache it sends long bodies
+/// from their files.
+fn nginx(address: SocketAddr, behind: SocketAddr, proxy: Proxy) -> String {
+    let (cache, used) = match proxy {
+        Proxy::NginxCached => (
+            "    sendfile on;\n    proxy_cache_path cache keys_zone=answers:10m;\n",
+            "            proxy_cache answers;\n            proxy_cache_valid 200 1h;\n",
+        ),
+        _ => ("", ""),
+    };
     format!(
-        "worker_processes 1;\ndaemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\nworker_rlimit_nofile \
-         {NGINX_CONNECTIONS};\nevents {{ worker_connections {NGINX_CONNECTIONS}; }}\nhttp {{\n    \
-         access_log off;\n    tcp_nodelay on;\n\x20   proxy_request_buffering off;\n    \
-         client_max_body_size 2m;\n    proxy_temp_path {folder}/proxy;\n\x20   client_body_temp_path \
-         {folder}/body;\n    fastcgi_temp_path {folder}/fastcgi;\n\x20   uwsgi_temp_path \
-         {folder}/uwsgi;\n    scgi_temp_path {folder}/scgi;\n\x20   keepalive_requests 1000000000;\n    \
-         keepalive_timeout 3600s;\n\x20   upstream behind {{ server {behind}; keepalive 256; \
-         keepalive_requests 1000000000; }}\n\x20   server {{\n        listen {address} reuseport \
-         backlog=4096;\n\x20       location / {{\n            proxy_pass http://behind;\n\x20           \
-         proxy_http_version 1.1;\n            proxy_set_header Connection \"\";\n\x20           \
-         proxy_set_header Host $http_host;\n\x20           proxy_set_header X-Forwarded-For \
-         $remote_addr;\n\x20           proxy_set_header X-Forwarded-Proto $scheme;\n        }}\n    \
-         }}\n}}\n"
+        "{cache}    proxy_request_buffering off;\n    client_max_body_size 2m;\n\
+         \x20   upstream behind {{ server {behind}; keepalive 256; keepalive_requests 1000000000; }}\n\
+         \x20   server {{\n        listen {address} reuseport backlog=4096;\n        location / {{\n{used}\
+         \x20           proxy_pass http://behind;\n            proxy_http_version 1.1;\n\
+         \x20           proxy_set_header Connection \"\";\n            proxy_set_header Host $http_host;\n\
+         \x20           proxy_set_header X-Forwarded-For $remote_addr;\n\
+         \x20           proxy_set_header X-Forwarded-Proto $scheme;\n        }}\n    }}\n"
     )
 }
 

@@ -2,17 +2,12 @@
 //!
 //! Owns ratios and the judgement of targets. Never measures.
 
-use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use serde_json::{Map, Value, json};
 
 use crate::bench::contender::{Contender, OURS};
 use crate::bench::sample::{Metric, Sample, interval, median, spread};
 use crate::bench::target::{Against, Bound, Target};
 use crate::bench::workload::Workload;
-use crate::failure::Failure;
-use crate::workspace;
 
 /// The result of one contender.
 struct Entry {
@@ -320,57 +315,6 @@ pub(super) fn aligned(rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// Writes a run's JSON below the target folder, and to the requested file: as JSON if its name ends with
-/// `.json`, otherwise as text.
-pub(super) fn write(
-    bench: &str,
-    wanted: Option<&Path>,
-    text: &str,
-    value: &Value,
-) -> Result<(), Failure> {
-    let folder = workspace::target_folder()?.join("bench");
-    std::fs::create_dir_all(&folder)?;
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let place = folder.join(format!("{bench}-{}.json", since.as_secs()));
-    let value = serde_json::to_string_pretty(value)
-        .map_err(|error| Failure::Work(format!("the report: {error}")))?;
-    std::fs::write(&place, &value)?;
-    println!("report: {}", place.strip_prefix(workspace::root()).unwrap_or(&place).display());
-    if let Some(wanted) = wanted {
-        let is_json = wanted.extension().is_some_and(|extension| extension == "json");
-        std::fs::write(wanted, if is_json { &value } else { text })
-            .map_err(|error| Failure::Work(format!("{}: {error}", wanted.display())))?;
-        println!("report: {}", wanted.display());
-    }
-    Ok(())
-}
-
-/// A folder below the target folder for the files of one run; removed when dropped.
-pub(super) struct Scratch {
-    folder: PathBuf,
-}
-
-impl Scratch {
-    pub(super) fn new(bench: &str) -> Result<Scratch, Failure> {
-        let name = format!("bench/{bench}-scratch-{}", std::process::id());
-        let folder = workspace::target_folder()?.join(name);
-        std::fs::create_dir_all(&folder)?;
-        Ok(Scratch { folder })
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.folder
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
-            eprintln!("xtask: {} stays: {error}", self.folder.display());
-        }
-    }
 }
 
 #[cfg(test)]

@@ -8,11 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::bench::contender::SecureServer;
-use crate::bench::site::{
-    HAPROXY_CONNECTIONS, NGINX_CONNECTIONS, Site, nginx_spools, nginx_user, shown,
-};
+use crate::bench::site::{HAPROXY_CONNECTIONS, Site, shown};
 use crate::failure::Failure;
-use crate::process;
+use crate::process::installed;
 
 /// Writes the files of a server and returns its command line.
 pub(crate) fn words(
@@ -29,10 +27,6 @@ pub(crate) fn words(
         std::fs::write(&path, text)?;
         Ok(shown(&path))
     };
-    let installed = |program: &str, package: &str| {
-        let found = process::find(program).map(|path| shown(&path));
-        found.ok_or_else(|| Failure::Work(format!("not installed (apt: {package})")))
-    };
     let words: Vec<String> = match server {
         SecureServer::Velodrome
         | SecureServer::Plain
@@ -43,10 +37,7 @@ pub(crate) fn words(
             vec![program, "serve".to_owned(), "--config".to_owned(), config]
         }
         SecureServer::Nginx => {
-            let config = write("nginx.conf", nginx(&pair, &folder, &files, address))?;
-            let folder = shown(&folder);
-            let program = installed("nginx", "nginx-light")?;
-            [&*program, "-e", "stderr", "-p", &folder, "-c", &config].map(str::to_owned).to_vec()
+            site.nginx_with(address.port(), "", &nginx(&pair, &files, address))?
         }
         SecureServer::Haproxy => {
             let config = write("haproxy.cfg", haproxy(&pair, address))?;
@@ -128,21 +119,16 @@ fn velodrome(server: SecureServer, pair: &Pair, files: &Path, address: SocketAdd
     )
 }
 
-fn nginx(pair: &Pair, folder: &Path, files: &Path, address: SocketAddr) -> String {
+fn nginx(pair: &Pair, files: &Path, address: SocketAddr) -> String {
     let Pair { certificate, key, .. } = pair;
-    let (user, folder, files) = (nginx_user(), shown(folder), files.display());
-    let spools = nginx_spools(&folder);
+    let files = files.display();
     format!(
-        "{user}worker_processes 1;\ndaemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\n\
-         worker_rlimit_nofile {NGINX_CONNECTIONS};\nevents {{ worker_connections {NGINX_CONNECTIONS}; }}\n\
-         http {{\n{spools} access_log off; sendfile on; tcp_nodelay on;\n\
-         keepalive_requests 1000000000; keepalive_timeout 3600s;\n\
-         open_file_cache max=1000 inactive=60s; open_file_cache_valid 60s;\n\
+        "sendfile on; open_file_cache max=1000 inactive=60s; open_file_cache_valid 60s;\n\
          server {{ listen {address} ssl http2 reuseport backlog=4096;\n\
          ssl_certificate {certificate}; ssl_certificate_key {key}; ssl_protocols TLSv1.2 TLSv1.3;\n\
          ssl_session_cache shared:s:10m; ssl_session_tickets on;\n\
          root {files};\nlocation = /json {{ default_type application/json;\n\
-         return 200 '{{\"message\":\"Hello, World!\"}}'; }} }} }}\n"
+         return 200 '{{\"message\":\"Hello, World!\"}}'; }} }}\n"
     )
 }
 

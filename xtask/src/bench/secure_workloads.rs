@@ -6,70 +6,46 @@ use crate::bench::contender::{
     Contender, PLAIN, SECURE, SECURE_CADDY, SECURE_HAPROXY, SECURE_NGINX,
 };
 use crate::bench::sample::Metric;
-use crate::bench::target::{Against, Bound, Target};
-use crate::bench::workload::{Beside, Load, Runs, Way, Workload};
-
-const fn to_nginx(metric: Metric, most: f64) -> Target {
-    Target { metric, against: Against::Contender("nginx"), bound: Bound::AtMost(most) }
-}
-
-/// A workload over TLS, compared with nginx.
-const fn secure(
-    name: &'static str,
-    title: &'static str,
-    path: &'static str,
-    load: Load,
-    contenders: &'static [Contender],
-    targets: &'static [Target],
-) -> Workload {
-    let main_metric = match load {
-        Load::SecureIdle { .. } => Metric::ResidentBytes,
-        Load::SecurePaced { .. } => Metric::LatencyP99,
-        _ => Metric::CpuMicros,
-    };
-    Workload { name, title, path, load, runs: Runs::WhenNamed, contenders, main_metric, targets }
-}
+use crate::bench::target::{Against, Target};
+use crate::bench::workload::{Beside, Load, Way, Workload};
 
 const SECURE_FIELD: &[Contender] = &[SECURE_NGINX, SECURE, SECURE_HAPROXY, SECURE_CADDY];
 
 /// The workloads over TLS.
 pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
-    secure(
+    Workload::new(
         "tls-json",
         "JSON kept alive over TLS, 64 connections",
         "/json",
         Load::Secure { connections: 64, way: Way::Kept },
         &[SECURE_NGINX, SECURE, PLAIN, SECURE_HAPROXY, SECURE_CADDY],
-        &[
-            to_nginx(Metric::CpuMicros, 0.75),
-            Target::at_most(Metric::CpuMicros, Against::Contender("plain"), 1.25),
-        ],
+        &[Target::cpu_to("nginx", 0.75), Target::cpu_to("plain", 1.25)],
     ),
-    secure(
+    Workload::new(
         "tls-full",
         "JSON, a connection with a full handshake for each request, 16 at a time",
         "/json",
         Load::Secure { connections: 16, way: Way::Full },
         SECURE_FIELD,
-        &[to_nginx(Metric::CpuMicros, 0.8)],
+        &[Target::cpu_to("nginx", 0.8)],
     ),
-    secure(
+    Workload::new(
         "tls-resumed",
         "the same with resumed sessions",
         "/json",
         Load::Secure { connections: 16, way: Way::Resumed },
         SECURE_FIELD,
-        &[to_nginx(Metric::CpuMicros, 0.8)],
+        &[Target::cpu_to("nginx", 0.8)],
     ),
-    secure(
+    Workload::new(
         "tls-file",
         "a file of 1 MiB over TLS, 8 connections",
         "/1024.bin",
         Load::Secure { connections: 8, way: Way::Kept },
         &[SECURE_NGINX, SECURE, SECURE_CADDY],
-        &[to_nginx(Metric::CpuMicros, 0.9)],
+        &[Target::cpu_to("nginx", 0.9)],
     ),
-    secure(
+    Workload::new(
         "tls-flood",
         "JSON kept alive over TLS, 1,000 requests/s, while others begin handshakes as fast as they are \
          answered",
@@ -78,22 +54,22 @@ pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
         SECURE_FIELD,
         &[Target::at_most(Metric::LatencyP99, Against::Itself, 5_000.0)],
     ),
-    secure(
+    Workload::new(
         "tls-sockets",
         "a message at a time to 1,000 WebSockets over TLS; each delivery is a request",
         "/channels/fan",
         Load::SecureFan { members: 1_000 },
         &[PLAIN, SECURE],
-        &[Target::at_most(Metric::CpuMicros, Against::Contender("plain"), 1.6)],
+        &[Target::cpu_to("plain", 1.6)],
     ),
-    secure(
+    Workload::new(
         "tls-idle",
         "memory of an idle connection over TLS, 15,000 open",
         "/json",
         Load::SecureIdle { connections: 15_000 },
         SECURE_FIELD,
         &[
-            to_nginx(Metric::ResidentBytes, 0.15),
+            Target::at_most(Metric::ResidentBytes, Against::Contender("nginx"), 0.15),
             Target::at_most(Metric::ResidentBytes, Against::Itself, 2_048.0),
         ],
     ),

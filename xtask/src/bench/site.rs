@@ -9,6 +9,7 @@ use crate::bench::workload::Workload;
 use crate::bench::workloads::FILES;
 use crate::failure::Failure;
 use crate::process;
+use crate::scratch::Scratch;
 use crate::workspace;
 
 /// Connections that nginx is configured for; more than any workload opens, fewer than the usual limit.
@@ -19,7 +20,7 @@ pub(crate) const HAPROXY_CONNECTIONS: u32 = 9_900;
 
 /// The folder of a run and the folder of the programs.
 pub(crate) struct Site {
-    folder: PathBuf,
+    folder: Scratch,
     programs: PathBuf,
 }
 
@@ -40,9 +41,9 @@ impl Site {
     /// The same for servers that are not part of a workload.
     pub(crate) fn with_programs(wanted: impl Iterator<Item = Start>) -> Result<Site, Failure> {
         let target = workspace::target_folder()?;
-        let folder = target.join(format!("bench/site-{}", std::process::id()));
-        std::fs::create_dir_all(folder.join("files"))?;
+        let folder = Scratch::at(target.join(format!("bench/site-{}", std::process::id())))?;
         let site = Site { folder, programs: target.join("release") };
+        std::fs::create_dir_all(site.files())?;
         std::fs::write(site.files().join("page.html"), page())?;
         let mut programs: Vec<Words> = Vec::new();
         for words in wanted.flat_map(programs_of) {
@@ -55,12 +56,12 @@ impl Site {
     }
 
     pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// The folder that file servers serve.
     pub(crate) fn files(&self) -> PathBuf {
-        self.folder.join("files")
+        self.folder().join("files")
     }
 
     pub(crate) fn floor(&self) -> Result<PathBuf, Failure> {
@@ -85,27 +86,31 @@ impl Site {
         built(self.programs.join("velodrome"))
     }
 
-    /// Writes nginx's configuration for that port; returns its command line.
-    pub(crate) fn nginx(&self, port: u16) -> Result<Vec<String>, Failure> {
-        let folder = self.folder.join(format!("nginx-{port}"));
-        std::fs::create_dir_all(&folder)?;
-        let Some(program) = process::find("nginx") else {
-            return Err(Failure::Work("not installed (apt: nginx-light)".to_owned()));
-        };
-        let configuration = folder.join("nginx.conf");
-        std::fs::write(&configuration, nginx_configuration(&folder, &self.files(), port))?;
-        let (program, folder, configuration) =
-            (shown(&program), shown(&folder), shown(&configuration));
-        let words = [&program, "-e", "stderr", "-p", &folder, "-c", &configuration];
-        Ok(words.map(str::to_owned).to_vec())
+    /// The command line of our program with these words.
+    pub(crate) fn ours(&self, line: &str) -> Result<Vec<String>, Failure> {
+        let program = shown(&self.velodrome()?);
+        Ok(std::iter::once(program).chain(line.split_whitespace().map(str::to_owned)).collect())
     }
-}
 
-impl Drop for Site {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
-            eprintln!("xtask: {} stays: {error}", self.folder.display());
-        }
+    /// The command line of nginx with a file and a JSON answer.
+    pub(crate) fn nginx(&self, port: u16) -> Result<Vec<String>, Failure> {
+        self.nginx_with(port, "", &nginx_server(&self.files(), port))
+    }
+
+    /// Writes a configuration of nginx into a folder of its own; returns its command line.
+    pub(crate) fn nginx_with(
+        &self,
+        port: u16,
+        begin: &str,
+        http: &str,
+    ) -> Result<Vec<String>, Failure> {
+        let program = process::installed("nginx", "nginx-light")?;
+        let folder = self.folder().join(format!("nginx-{port}"));
+        std::fs::create_dir_all(&folder)?;
+        let configuration = folder.join("nginx.conf");
+        std::fs::write(&configuration, nginx_configuration(&folder, begin, http))?;
+        let words = [&program, "-e", "stderr", "-p", &shown(&folder), "-c", &shown(&configuration)];
+        Ok(words.map(str::to_owned).to_vec())
     }
 }
 
@@ -184,22 +189,29 @@ pub(crate) fn nginx_spools(folder: &str) -> String {
         .collect()
 }
 
-fn nginx_configuration(folder: &Path, files: &Path, port: u16) -> String {
+/// nginx as a process that keeps all connections, with this in its block `http`.
+fn nginx_configuration(folder: &Path, begin: &str, http: &str) -> String {
     let folder = shown(folder);
-    let files = files.display();
     let (user, spools) = (nginx_user(), nginx_spools(&folder));
     format!(
-        "{user}worker_processes 1;\ndaemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\n\
+        "{begin}{user}worker_processes 1;\ndaemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\n\
          worker_rlimit_nofile {NGINX_CONNECTIONS};\n\
          events {{ worker_connections {NGINX_CONNECTIONS}; }}\n\
-         http {{\n{spools}    access_log off;\n    sendfile on;\n    tcp_nodelay on;\n\
-         \x20   keepalive_requests 1000000000;\n    keepalive_timeout 3600s;\n\
+         http {{\n{spools}    access_log off;\n    tcp_nodelay on;\n\
+         \x20   keepalive_requests 1000000000;\n    keepalive_timeout 3600s;\n{http}}}\n"
+    )
+}
+
+fn nginx_server(files: &Path, port: u16) -> String {
+    let files = files.display();
+    format!(
+        "    sendfile on;\n\
          \x20   open_file_cache max=1000 inactive=60s;\n    open_file_cache_valid 60s;\n\
          \x20   types {{ text/html html; }}\n\
          \x20   server {{\n        listen 127.0.0.1:{port} reuseport deferred backlog=4096;\n\
          \x20       root {files};\n\
          \x20       location = /json {{\n            default_type application/json;\n\
-         \x20           return 200 '{{\"message\":\"Hello, World!\"}}';\n        }}\n    }}\n}}\n"
+         \x20           return 200 '{{\"message\":\"Hello, World!\"}}';\n        }}\n    }}\n"
     )
 }
 
@@ -230,7 +242,8 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("xtask-nginx-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let path = folder.join("nginx.conf");
-        std::fs::write(&path, nginx_configuration(&folder, &folder, 21_900)).expect("a file");
+        std::fs::write(&path, nginx_configuration(&folder, "", &nginx_server(&folder, 21_900)))
+            .expect("a file");
         let output = Command::new(program)
             .args(["-t", "-q", "-e", "stderr", "-p"])
             .arg(&folder)

@@ -38,4 +38,9 @@ impl Target {
     pub(crate) const fn at_least(metric: Metric, against: Against, least: f64) -> Target {
         Target { metric, against, bound: Bound::AtLeast(least) }
     }
+
+    /// CPU time of a request, as a ratio to that of a contender.
+    pub(crate) const fn cpu_to(contender: &'static str, most: f64) -> Target {
+        Target::at_most(Metric::CpuMicros, Against::Contender(contender), most)
+    }
 }

@@ -13,7 +13,7 @@ pub(crate) enum Load {
     /// wrk, closed loop, kept alive.
     Kept { connections: u32 },
     /// Our own light client, closed loop, kept alive: for so few connections that wrk is the bottleneck.
-    Few { connections: u32, between: Between },
+    Few { connections: u32 },
     /// wrk, each connection sending that many requests at once.
     Pipelined { connections: u32, depth: usize },
     /// wrk with `Connection: close`.
@@ -79,15 +79,6 @@ impl Way {
     }
 }
 
-/// The activity of the light client until an answer arrives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Between {
-    /// Polls: its own wake-up is not part of the measurement.
-    Spins,
-    /// Sleeps in epoll, as most clients do.
-    Sleeps,
-}
-
 /// When a workload runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Runs {
@@ -113,6 +104,36 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
+    /// A workload that runs when its name is given; its ratios are those of what its load is for.
+    pub(crate) const fn new(
+        name: &'static str,
+        title: &'static str,
+        path: &'static str,
+        load: Load,
+        contenders: &'static [Contender],
+        targets: &'static [Target],
+    ) -> Workload {
+        let main_metric = match load {
+            Load::Idle { .. } | Load::IdleStreams { .. } | Load::SecureIdle { .. } => {
+                Metric::ResidentBytes
+            }
+            Load::Paced { .. } | Load::SecurePaced { .. } => Metric::LatencyP99,
+            _ => Metric::CpuMicros,
+        };
+        let runs = Runs::WhenNamed;
+        Workload { name, title, path, load, runs, contenders, main_metric, targets }
+    }
+
+    /// The same in every run without a selection.
+    pub(crate) const fn always(self) -> Workload {
+        Workload { runs: Runs::Always, ..self }
+    }
+
+    /// The same with ratios of this metric.
+    pub(crate) const fn by(self, main_metric: Metric) -> Workload {
+        Workload { main_metric, ..self }
+    }
+
     /// Whether `--only wanted` selects this workload: by its name, or by its first letter if it
     /// always runs.
     pub(crate) fn answers_to(&self, wanted: &str) -> bool {

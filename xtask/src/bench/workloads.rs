@@ -2,60 +2,25 @@
 //!
 //! Never runs anything. A new workload is an entry here; those over TLS are in `secure_workloads`.
 
-use crate::bench::contender::{CHAT, FLOOR_HUB, FLOOR_WALKING_96, JSON, NGINX, SERVE};
-use crate::bench::contender::{Contender, FLOOR_EDGED, FLOOR_FILE, FLOOR_KEPT, FLOOR_PIPELINED};
-use crate::bench::contender::{
-    EVENTS, FLOOR_SHORT, FLOOR_WALKING_192, NATS, NCHAN, REDIS, RESP, SOCKETS,
-};
+use crate::bench::contender::{CHAT, FLOOR_HUB, JSON, NGINX, SERVE};
+use crate::bench::contender::{Contender, FLOOR_FILE, FLOOR_KEPT, FLOOR_PIPELINED};
+use crate::bench::contender::{EVENTS, FLOOR_SHORT, NATS, NCHAN, REDIS, RESP, SOCKETS};
 use crate::bench::proxy_workloads::PROXY_WORKLOADS;
 use crate::bench::sample::Metric;
 use crate::bench::secure_workloads::SECURE_WORKLOADS;
 use crate::bench::stream_workloads::STREAM_WORKLOADS;
-use crate::bench::target::{Against, Bound, Target};
-use crate::bench::workload::{Between, Load, Runs, Workload};
+use crate::bench::target::{Against, Target};
+use crate::bench::workload::{Load, Workload};
 
-const fn ratio_to_floor(metric: Metric, most: f64) -> Target {
-    Target { metric, against: Against::Contender("floor"), bound: Bound::AtMost(most) }
-}
-
-const FAN_TARGETS: &[Target] = &[ratio_to_floor(Metric::CpuMicros, 1.04)];
+const FAN_TARGETS: &[Target] = &[Target::cpu_to("floor", 1.04)];
 
 /// Deliveries, compared with a hub that sends each message to all connections.
 const fn fan(name: &'static str, title: &'static str, lines: u32) -> Workload {
-    Workload {
-        name,
-        title,
-        path: "/",
-        load: Load::Fan { members: 1000, lines },
-        runs: Runs::WhenNamed,
-        contenders: &[FLOOR_HUB, CHAT],
-        main_metric: Metric::CpuMicros,
-        targets: FAN_TARGETS,
-    }
+    let load = Load::Fan { members: 1000, lines };
+    Workload::new(name, title, "/", load, &[FLOOR_HUB, CHAT], FAN_TARGETS)
 }
 
-const CHANNEL_TARGETS: &[Target] = &[ratio_to_floor(Metric::CpuMicros, 1.08)];
-
-/// Deliveries of a channel to this many subscribers, compared with a hub that sends each message to all connections,
-/// and other servers.
-const fn channel(
-    name: &'static str,
-    title: &'static str,
-    (members, lines): (u32, u32),
-    contenders: &'static [Contender],
-    targets: &'static [Target],
-) -> Workload {
-    Workload {
-        name,
-        title,
-        path: "/",
-        load: Load::Fan { members, lines },
-        runs: Runs::WhenNamed,
-        contenders,
-        main_metric: Metric::CpuMicros,
-        targets,
-    }
-}
+const CHANNEL_TARGETS: &[Target] = &[Target::cpu_to("floor", 1.08)];
 
 const CHANNEL_FIELD: &[Contender] = &[FLOOR_HUB, SOCKETS, EVENTS, RESP, REDIS, NATS, NCHAN];
 
@@ -71,60 +36,32 @@ pub(crate) const FILES: &[(&str, usize)] = &[
 ];
 
 const FILE_TARGETS: &[Target] = &[
-    Target::at_most(Metric::CpuMicros, Against::Contender("nginx"), 0.8),
+    Target::cpu_to("nginx", 0.8),
     Target::at_least(Metric::Rate, Against::Contender("nginx"), 1.0),
 ];
 
 /// A file of this size, compared with nginx with `sendfile`.
 const fn file(name: &'static str, title: &'static str, path: &'static str) -> Workload {
-    Workload {
-        name,
-        title,
-        path,
-        load: Load::Kept { connections: 32 },
-        runs: Runs::WhenNamed,
-        contenders: &[NGINX, SERVE],
-        main_metric: Metric::CpuMicros,
-        targets: FILE_TARGETS,
-    }
+    let load = Load::Kept { connections: 32 };
+    Workload::new(name, title, path, load, &[NGINX, SERVE], FILE_TARGETS)
 }
 
 const KEPT_FIELD: &[Contender] = &[FLOOR_KEPT, JSON, NGINX];
 const SHORT_FIELD: &[Contender] = &[FLOOR_SHORT, JSON, NGINX];
 
-const SHORT_TARGETS: &[Target] = &[
-    ratio_to_floor(Metric::CpuMicros, 1.03),
-    Target::at_most(Metric::CpuMicros, Against::Contender("nginx"), 1.0),
-];
+const SHORT_TARGETS: &[Target] = &[Target::cpu_to("floor", 1.03), Target::cpu_to("nginx", 1.0)];
 
 const THREE_TIMES_NGINX: &[Target] =
     &[Target::at_least(Metric::Rate, Against::Contender("nginx"), 3.0)];
 
-const fn spinning(connections: u32) -> Load {
-    Load::Few { connections, between: Between::Spins }
-}
-
-const fn sleeping(connections: u32) -> Load {
-    Load::Few { connections, between: Between::Sleeps }
-}
-
 /// One of the workloads with few connections. With one and four connections the way a server waits matters; with ten it
 /// always has work, so ten has no target.
-const fn few(name: &'static str, title: &'static str, load: Load, runs: Runs) -> Workload {
+const fn few(name: &'static str, title: &'static str, load: Load) -> Workload {
     let targets = match load {
-        Load::Few { connections: 1 | 4, between: Between::Spins } => THREE_TIMES_NGINX,
+        Load::Few { connections: 1 | 4 } => THREE_TIMES_NGINX,
         _ => &[],
     };
-    Workload {
-        name,
-        title,
-        path: "/json",
-        load,
-        runs,
-        contenders: KEPT_FIELD,
-        main_metric: Metric::Rate,
-        targets,
-    }
+    Workload::new(name, title, "/json", load, KEPT_FIELD, targets).by(Metric::Rate)
 }
 
 /// All workloads, in the order they run.
@@ -135,129 +72,79 @@ pub(crate) fn workloads() -> impl Iterator<Item = &'static Workload> {
 
 /// The workloads without TLS.
 const PLAIN_WORKLOADS: &[Workload] = &[
-    Workload {
-        name: "a",
-        title: "JSON kept alive, 256 connections",
-        path: "/json",
-        load: Load::Kept { connections: 256 },
-        runs: Runs::Always,
-        contenders: KEPT_FIELD,
-        main_metric: Metric::CpuMicros,
-        targets: &[
-            ratio_to_floor(Metric::CpuMicros, 1.03),
+    Workload::new(
+        "a",
+        "JSON kept alive, 256 connections",
+        "/json",
+        Load::Kept { connections: 256 },
+        KEPT_FIELD,
+        &[
+            Target::cpu_to("floor", 1.03),
             Target::at_most(Metric::UserMicros, Against::Itself, 0.28),
         ],
-    },
-    Workload {
-        name: "b",
-        title: "JSON pipelined 16 deep, 256 connections",
-        path: "/json",
-        load: Load::Pipelined { connections: 256, depth: 16 },
-        runs: Runs::Always,
-        contenders: &[FLOOR_PIPELINED, JSON, NGINX],
-        main_metric: Metric::CpuMicros,
-        targets: &[ratio_to_floor(Metric::CpuMicros, 1.15)],
-    },
-    Workload {
-        name: "c",
-        title: "JSON, a connection for each request, 60 at a time (wrk)",
-        path: "/json",
-        load: Load::Short { connections: 60 },
-        runs: Runs::Always,
-        contenders: SHORT_FIELD,
-        main_metric: Metric::CpuMicros,
-        targets: SHORT_TARGETS,
-    },
-    Workload {
-        name: "c-ab",
-        title: "JSON, a connection for each request, 60 at a time (ab)",
-        path: "/json",
-        load: Load::ApacheBench { connections: 60 },
-        runs: Runs::Always,
-        contenders: SHORT_FIELD,
-        main_metric: Metric::CpuMicros,
-        targets: SHORT_TARGETS,
-    },
-    Workload {
-        name: "d",
-        title: "a file of 1,406 bytes kept alive, 256 connections",
-        path: "/page.html",
-        load: Load::Kept { connections: 256 },
-        runs: Runs::Always,
-        contenders: &[FLOOR_FILE, SERVE, NGINX],
-        main_metric: Metric::CpuMicros,
-        targets: &[ratio_to_floor(Metric::CpuMicros, 1.05)],
-    },
-    Workload {
-        name: "e",
-        title: "memory of an idle connection, 15,000 open",
-        path: "/json",
-        load: Load::Idle { connections: 15_000 },
-        runs: Runs::Always,
-        contenders: KEPT_FIELD,
-        main_metric: Metric::ResidentBytes,
-        targets: &[Target::at_most(Metric::ResidentBytes, Against::Itself, 256.0)],
-    },
-    few("f-1", "JSON kept alive, 1 connection", spinning(1), Runs::Always),
-    few("f-4", "JSON kept alive, 4 connections", spinning(4), Runs::Always),
-    few("f-10", "JSON kept alive, 10 connections", spinning(10), Runs::Always),
-    few(
-        "f-1-sleep",
-        "JSON kept alive, 1 connection, the client sleeps",
-        sleeping(1),
-        Runs::WhenNamed,
-    ),
-    few(
-        "f-4-sleep",
-        "JSON kept alive, 4 connections, the client sleeps",
-        sleeping(4),
-        Runs::WhenNamed,
-    ),
-    few(
-        "f-10-sleep",
-        "JSON kept alive, 10 connections, the client sleeps",
-        sleeping(10),
-        Runs::WhenNamed,
-    ),
-    few(
-        "f-1-wrk",
-        "JSON kept alive, 1 connection (wrk)",
-        Load::Kept { connections: 1 },
-        Runs::WhenNamed,
-    ),
-    few(
-        "f-4-wrk",
-        "JSON kept alive, 4 connections (wrk)",
-        Load::Kept { connections: 4 },
-        Runs::WhenNamed,
-    ),
-    few(
-        "f-10-wrk",
-        "JSON kept alive, 10 connections (wrk)",
-        Load::Kept { connections: 10 },
-        Runs::WhenNamed,
-    ),
-    Workload {
-        name: "g",
-        title: "tail of JSON kept alive, open loop at half the maximum, 64 connections",
-        path: "/json",
-        load: Load::Paced { connections: 64, percent: 50 },
-        runs: Runs::Always,
-        contenders: KEPT_FIELD,
-        main_metric: Metric::LatencyP999,
-        targets: &[ratio_to_floor(Metric::LatencyP999, 2.0)],
-    },
-    Workload {
-        name: "code",
-        title: "what code costs: JSON kept alive, 32 connections, the floor with our flags and with 96 and \
-                192 functions of a line and a half",
-        path: "/json",
-        load: Load::Few { connections: 32, between: Between::Spins },
-        runs: Runs::WhenNamed,
-        contenders: &[FLOOR_KEPT, FLOOR_EDGED, FLOOR_WALKING_96, FLOOR_WALKING_192, JSON],
-        main_metric: Metric::CpuMicros,
-        targets: &[],
-    },
+    )
+    .always(),
+    Workload::new(
+        "b",
+        "JSON pipelined 16 deep, 256 connections",
+        "/json",
+        Load::Pipelined { connections: 256, depth: 16 },
+        &[FLOOR_PIPELINED, JSON, NGINX],
+        &[Target::cpu_to("floor", 1.15)],
+    )
+    .always(),
+    Workload::new(
+        "c",
+        "JSON, a connection for each request, 60 at a time (wrk)",
+        "/json",
+        Load::Short { connections: 60 },
+        SHORT_FIELD,
+        SHORT_TARGETS,
+    )
+    .always(),
+    Workload::new(
+        "c-ab",
+        "JSON, a connection for each request, 60 at a time (ab)",
+        "/json",
+        Load::ApacheBench { connections: 60 },
+        SHORT_FIELD,
+        SHORT_TARGETS,
+    )
+    .always(),
+    Workload::new(
+        "d",
+        "a file of 1,406 bytes kept alive, 256 connections",
+        "/page.html",
+        Load::Kept { connections: 256 },
+        &[FLOOR_FILE, SERVE, NGINX],
+        &[Target::cpu_to("floor", 1.05)],
+    )
+    .always(),
+    Workload::new(
+        "e",
+        "memory of an idle connection, 15,000 open",
+        "/json",
+        Load::Idle { connections: 15_000 },
+        KEPT_FIELD,
+        &[Target::at_most(Metric::ResidentBytes, Against::Itself, 256.0)],
+    )
+    .always(),
+    few("f-1", "JSON kept alive, 1 connection", Load::Few { connections: 1 }).always(),
+    few("f-4", "JSON kept alive, 4 connections", Load::Few { connections: 4 }).always(),
+    few("f-10", "JSON kept alive, 10 connections", Load::Few { connections: 10 }).always(),
+    few("f-1-wrk", "JSON kept alive, 1 connection (wrk)", Load::Kept { connections: 1 }),
+    few("f-4-wrk", "JSON kept alive, 4 connections (wrk)", Load::Kept { connections: 4 }),
+    few("f-10-wrk", "JSON kept alive, 10 connections (wrk)", Load::Kept { connections: 10 }),
+    Workload::new(
+        "g",
+        "tail of JSON kept alive, open loop at half the maximum, 64 connections",
+        "/json",
+        Load::Paced { connections: 64, percent: 50 },
+        KEPT_FIELD,
+        &[Target::at_most(Metric::LatencyP999, Against::Contender("floor"), 2.0)],
+    )
+    .always()
+    .by(Metric::LatencyP999),
     file("file-8", "a file of 8 KiB kept alive, 32 connections", "/8.bin"),
     file("file-32", "a file of 32 KiB", "/32.bin"),
     file("file-64", "a file of 64 KiB", "/64.bin"),
@@ -267,24 +154,27 @@ const PLAIN_WORKLOADS: &[Workload] = &[
     file("file-8192", "a file of 8 MiB", "/8192.bin"),
     fan("fan-1", "a line to 1,000 members, one at a time: a delivery is a request", 1),
     fan("fan-16", "the same, 16 lines at a time", 16),
-    channel(
+    Workload::new(
         "channels-1",
         "a message of 100 bytes to 1,000 subscribers, one at a time: a delivery is a request",
-        (1000, 1),
+        "/",
+        Load::Fan { members: 1000, lines: 1 },
         CHANNEL_FIELD,
         CHANNEL_TARGETS,
     ),
-    channel(
+    Workload::new(
         "channels-16",
         "the same, 16 messages at a time",
-        (1000, 16),
+        "/",
+        Load::Fan { members: 1000, lines: 16 },
         CHANNEL_FIELD,
         CHANNEL_TARGETS,
     ),
-    channel(
+    Workload::new(
         "channels-19000",
         "a message of 100 bytes to 19,000 subscribers, one at a time",
-        (19_000, 1),
+        "/",
+        Load::Fan { members: 19_000, lines: 1 },
         &[FLOOR_HUB, SOCKETS],
         // A message reaches the last subscriber in at most 1.15 times the time.
         &[Target::at_least(Metric::Rate, Against::Contender("floor"), 1.0 / 1.15)],
@@ -300,7 +190,7 @@ mod tests {
         let count =
             |wanted: &str| workloads().filter(|workload| workload.answers_to(wanted)).count();
         assert_eq!((count("a"), count("c"), count("f"), count("f-4"), count("z")), (1, 2, 3, 1, 0));
-        assert_eq!((count("f-4-wrk"), count("f-4-sleep")), (1, 1));
+        assert_eq!(count("f-4-wrk"), 1);
     }
 
     #[test]

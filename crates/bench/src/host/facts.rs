@@ -5,6 +5,7 @@
 use std::fs::{read_dir, read_to_string};
 
 use serde::{Deserialize, Serialize};
+use sys::text::numbers_in_list;
 
 /// Kernel settings that affect what a server can do, by their sysctl(8) names.
 const SYSCTLS: [&str; 25] = [
@@ -86,7 +87,8 @@ impl HostFacts {
             kernel: line("/proc/sys/kernel/osrelease"),
             architecture: std::env::consts::ARCH.to_owned(),
             cpu_model: named(&cpuinfo, "model name").map(str::to_owned),
-            cpus_online: line("/sys/devices/system/cpu/online").and_then(|text| cpu_count(&text)),
+            cpus_online: line("/sys/devices/system/cpu/online")
+                .and_then(|text| u32::try_from(numbers_in_list(&text).count()).ok()),
             cpus_allowed: allowed(),
             cpu_quota: cpu_facts.and_then(|facts| facts.quota).map(quota_cpus),
             governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
@@ -130,17 +132,6 @@ fn quota_cpus(quota: sys::cpu::CpuQuota) -> f64 {
     quota.quota_us.get() as f64 / quota.period_us.get() as f64
 }
 
-/// The number of cores in a list such as `0-3,8`.
-fn cpu_count(list: &str) -> Option<u32> {
-    list.split(',')
-        .map(|range| {
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-            last.checked_sub(first)?.checked_add(1)
-        })
-        .try_fold(0u32, |sum, count| sum.checked_add(count?))
-}
-
 fn memory_bytes(meminfo: &str) -> Option<u64> {
     let kibibytes = named(meminfo, "MemTotal")?.strip_suffix("kB")?.trim_end();
     kibibytes.parse::<u64>().ok()?.checked_mul(1024)
@@ -175,15 +166,6 @@ fn sysctl(name: &str) -> Option<Fact> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_cores_are_counted() {
-        assert_eq!(cpu_count("0"), Some(1));
-        assert_eq!(cpu_count("0-3,8,10-11"), Some(7));
-        assert_eq!(cpu_count(""), None);
-        assert_eq!(cpu_count("3-0"), None);
-        assert_eq!(cpu_count("0-x"), None);
-    }
 
     #[test]
     fn named_values_are_taken_from_the_files_of_proc() {

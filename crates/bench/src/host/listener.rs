@@ -1,15 +1,18 @@
 //! Which processes listen at an address of this host.
 //!
-//! Owns the mapping from an address through socket inodes to processes. Never uses the network, and never returns
+//! Owns the mapping from an address through socket inodes to processes. Never sends anything, and never returns
 //! this process, because its server and its generator could not be told apart.
 
-use std::fs::{OpenOptions, read_dir, read_link, read_to_string};
+use std::fs::{OpenOptions, read_dir, read_link};
 use std::io::{BufRead, BufReader};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 
 /// The state of a listening socket in /proc/net/tcp.
 const LISTEN: &str = "0A";
+
+/// Any port.
+const DISCARD_PORT: u16 = 9;
 
 /// The processes, ascending, with a socket that listens at the address. Empty if the address is not on this host,
 /// if no process listens there, or if the listener belongs to a user whose processes we may not inspect.
@@ -27,20 +30,21 @@ pub fn listening_processes(address: SocketAddr) -> Vec<u32> {
     if inodes.is_empty() { Vec::new() } else { holders(&inodes) }
 }
 
-/// Whether packets to the address stay on this host.
+/// Whether packets to the address stay on this host: they come from the same address then.
 pub fn is_local(address: IpAddr) -> bool {
     let address = address.to_canonical();
-    if address.is_loopback() || address.is_unspecified() {
-        return true;
-    }
-    match address {
-        IpAddr::V4(address) => {
-            is_local_route(&read_to_string("/proc/net/fib_trie").unwrap_or_default(), address)
-        }
-        IpAddr::V6(address) => {
-            is_interface(&read_to_string("/proc/net/if_inet6").unwrap_or_default(), address)
-        }
-    }
+    address.is_loopback() || address.is_unspecified() || source_to(address) == Some(address)
+}
+
+/// The address from which the kernel would send to another one. To connect a datagram socket sends nothing.
+fn source_to(address: IpAddr) -> Option<IpAddr> {
+    let any = match address {
+        IpAddr::V4(_) => IpAddr::from(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::from(Ipv6Addr::UNSPECIFIED),
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect((address, DISCARD_PORT)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
 }
 
 /// Inodes of the sockets in a table of /proc/net that accept connections to the address. The kernel lists listening
@@ -86,28 +90,6 @@ fn socket_address(text: &str) -> Option<SocketAddr> {
         _ => return None,
     };
     Some(SocketAddr::new(ip, port))
-}
-
-/// Whether the routing table lists the address as local: a leaf of the trie, and its context.
-fn is_local_route(trie: &str, address: Ipv4Addr) -> bool {
-    let mut at_address = false;
-    for line in trie.lines() {
-        let line = line.trim_start();
-        if let Some(leaf) = line.strip_prefix("|-- ") {
-            at_address = leaf.parse() == Ok(address);
-        } else if at_address && line == "/32 host LOCAL" {
-            return true;
-        }
-    }
-    false
-}
-
-/// Whether an interface has the address: 32 digits at the start of a line.
-fn is_interface(table: &str, address: Ipv6Addr) -> bool {
-    table
-        .lines()
-        .filter_map(|line| u128::from_str_radix(line.get(..32)?, 16).ok())
-        .any(|known| Ipv6Addr::from(known) == address)
 }
 
 /// The processes that hold one of the sockets.
@@ -208,16 +190,11 @@ mod tests {
 
     #[test]
     fn local_addresses_are_told_from_others() {
-        let trie = "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 10.0.0.0\n        /24 link UNICAST\nLocal:\n     \
-                    |-- 10.0.0.5\n        /32 host LOCAL\n     |-- 10.0.0.255\n        /32 link BROADCAST\n";
-        assert!(is_local_route(trie, Ipv4Addr::new(10, 0, 0, 5)));
-        assert!(!is_local_route(trie, Ipv4Addr::new(10, 0, 0, 255)));
-        assert!(!is_local_route(trie, Ipv4Addr::new(10, 0, 0, 6)));
-        let table = "fe80000000000000a8bbccfffe000001 02 40 20 80     eth0\n";
-        assert!(is_interface(table, "fe80::a8bb:ccff:fe00:1".parse().unwrap()));
-        assert!(!is_interface(table, "fe80::1".parse().unwrap()));
+        let outside = "192.0.2.1".parse().unwrap();
+        assert!(!is_local(outside), "reserved for documents");
+        // Without a route there is no address of this host but those of loopback.
+        assert!(source_to(outside).is_none_or(is_local));
         assert!(is_local("127.8.9.10".parse().unwrap()));
         assert!(is_local("::ffff:127.0.0.1".parse().unwrap()));
-        assert!(!is_local("192.0.2.1".parse().unwrap()), "reserved for documents");
     }
 }

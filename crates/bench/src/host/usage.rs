@@ -36,11 +36,6 @@ impl ThreadUse {
     pub fn busy(&self) -> f64 {
         share(self.cpu_ns.saturating_sub(self.spun_ns), self.wall_ns)
     }
-
-    /// The share of the run it waited for its core.
-    pub fn waiting(&self) -> f64 {
-        share(self.waited_ns, self.wall_ns)
-    }
 }
 
 /// The kernel's counts for one thread since it began.
@@ -368,7 +363,7 @@ mod tests {
         let later = ThreadSample { thread: 1, run_ns: 1500, wait_ns: 60 };
         let used = later.since(&earlier, Some(3), 250, 1000);
         assert_eq!((used.cpu_ns, used.waited_ns, used.core), (1000, 50, Some(3)));
-        assert_eq!((used.busy(), used.waiting()), (0.75, 0.05));
+        assert_eq!(used.busy(), 0.75);
         assert_eq!(ThreadUse::default().busy(), 0.0, "a run without length");
     }
 

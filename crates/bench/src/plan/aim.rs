@@ -2,8 +2,6 @@
 //!
 //! Owns that a server named by several URLs is one peer, and that every URL is looked up once.
 
-use std::fmt;
-
 use super::address::{LoadAddress, LoadAddressError, Ownership, resolve};
 use super::request::{Afterwards, PlannedRequest, RequestError};
 use super::url::{LoadUrl, LoadUrlError};
@@ -11,11 +9,18 @@ use super::{LoadTarget, TargetServer};
 use crate::limits::{TARGETS_MAX, WEIGHT_MAX};
 
 /// An error in the URLs of a run.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum AimError {
-    /// There is none, or too many.
-    Count(usize),
+    /// There is none.
+    #[error("no URL is given; write http://HOST:PORT/PATH")]
+    None,
+    /// There are too many.
+    #[error(
+        "{0} URLs are more than a run has; give {TARGETS_MAX} at most, or vary one with {{{{random:A..B}}}}"
+    )]
+    TooMany(usize),
     /// There are weights, but not one for each URL.
+    #[error("{weights} weights for {urls} URLs; give one for each URL, in their order")]
     WeightCount {
         /// Weights.
         weights: usize,
@@ -23,8 +28,13 @@ pub enum AimError {
         urls: usize,
     },
     /// An invalid weight.
+    #[error("{0} is not a weight; give one from 1 to {WEIGHT_MAX}")]
     Weight(u32),
+    /// A URL without a character.
+    #[error("a URL is empty; write http://HOST:PORT/PATH")]
+    EmptyUrl,
     /// An invalid URL.
+    #[error("{text}: {error}")]
     Url {
         /// As given.
         text: String,
@@ -32,8 +42,10 @@ pub enum AimError {
         error: LoadUrlError,
     },
     /// An address that may not be loaded.
+    #[error("{0}")]
     Address(LoadAddressError),
     /// The request cannot be made for a URL.
+    #[error("{text}: {error}")]
     Request {
         /// As given.
         text: String,
@@ -41,34 +53,6 @@ pub enum AimError {
         error: RequestError,
     },
 }
-
-impl fmt::Display for AimError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Count(0) => formatter.write_str("no URL is given; write http://HOST:PORT/PATH"),
-            Self::Count(count) => write!(
-                formatter,
-                "{count} URLs are more than a run has; give {TARGETS_MAX} at most, or vary one with \
-                 {{{{random:A..B}}}}"
-            ),
-            Self::WeightCount { weights, urls } => write!(
-                formatter,
-                "{weights} weights for {urls} URLs; give one for each URL, in their order"
-            ),
-            Self::Weight(weight) => {
-                write!(formatter, "{weight} is not a weight; give one from 1 to {WEIGHT_MAX}")
-            }
-            Self::Url { text, .. } if text.is_empty() => {
-                formatter.write_str("a URL is empty; write http://HOST:PORT/PATH")
-            }
-            Self::Url { text, error } => write!(formatter, "{text}: {error}"),
-            Self::Address(error) => error.fmt(formatter),
-            Self::Request { text, error } => write!(formatter, "{text}: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for AimError {}
 
 /// The targets and servers of a run.
 #[derive(Clone, Debug)]
@@ -90,8 +74,11 @@ impl Aim {
         request: &PlannedRequest,
         ownership: Ownership,
     ) -> Result<Self, AimError> {
-        if urls.is_empty() || urls.len() > TARGETS_MAX {
-            return Err(AimError::Count(urls.len()));
+        if urls.is_empty() {
+            return Err(AimError::None);
+        }
+        if urls.len() > TARGETS_MAX {
+            return Err(AimError::TooMany(urls.len()));
         }
         if !weights.is_empty() && weights.len() != urls.len() {
             return Err(AimError::WeightCount { weights: weights.len(), urls: urls.len() });
@@ -114,6 +101,9 @@ impl Aim {
         request: &PlannedRequest,
         ownership: Ownership,
     ) -> Result<(), AimError> {
+        if text.is_empty() {
+            return Err(AimError::EmptyUrl);
+        }
         let url: LoadUrl =
             text.parse().map_err(|error| AimError::Url { text: text.to_owned(), error })?;
         let compiled = |afterwards| {

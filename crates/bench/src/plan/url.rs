@@ -111,42 +111,32 @@ impl fmt::Display for LoadUrl {
 }
 
 /// An error in a URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadUrlError {
     /// Another scheme than `http` and `https`.
+    #[error(
+        "the scheme is neither http nor https; write http://HOST:PORT/PATH, https://HOST:PORT/PATH or \
+         unix:SOCKET:/PATH"
+    )]
     Scheme,
     /// No host and port.
+    #[error("{}; {}", .0, mend(*.0))]
     Authority(AuthorityError),
     /// A `#`, which is never sent.
+    #[error("the part behind `#` is never sent to a server; leave it out or write %23")]
     Fragment,
     /// A blank, a control character, or one beyond ASCII.
+    #[error("{:?} is not allowed in a URL; write {}", .0, escaped(*.0))]
     Character(char),
     /// No file after `unix:`.
+    #[error("no socket is named; write unix:/run/server.sock:/PATH")]
     NoSocket,
 }
 
-impl fmt::Display for LoadUrlError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Scheme => {
-                "the scheme is neither http nor https; write http://HOST:PORT/PATH, https://HOST:PORT/PATH \
-                 or unix:SOCKET:/PATH"
-            }
-            Self::Authority(error) => {
-                return write!(formatter, "{error}; {}", mend(*error));
-            }
-            Self::Fragment => "the part behind `#` is never sent to a server; leave it out or write %23",
-            Self::Character(character) => {
-                let mut bytes = [0; 4];
-                write!(formatter, "{character:?} is not allowed in a URL; write ")?;
-                for byte in character.encode_utf8(&mut bytes).bytes() {
-                    write!(formatter, "%{byte:02X}")?;
-                }
-                return Ok(());
-            }
-            Self::NoSocket => "no socket is named; write unix:/run/server.sock:/PATH",
-        })
-    }
+/// A character as a URL may have it.
+fn escaped(character: char) -> String {
+    let mut bytes = [0; 4];
+    character.encode_utf8(&mut bytes).bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
 /// A hint on what to write instead.
@@ -160,14 +150,6 @@ fn mend(error: AuthorityError) -> &'static str {
         AuthorityError::Port => "write http://HOST:PORT/PATH",
     }
 }
-
-impl From<AuthorityError> for LoadUrlError {
-    fn from(error: AuthorityError) -> Self {
-        Self::Authority(error)
-    }
-}
-
-impl std::error::Error for LoadUrlError {}
 
 impl FromStr for LoadUrl {
     type Err = LoadUrlError;
@@ -185,7 +167,8 @@ impl FromStr for LoadUrl {
         };
         let (authority, _) = url::split_authority(rest.as_bytes());
         let (authority, target) = rest.split_at(authority.len());
-        let Authority { host, host_text, port } = Authority::parse(authority)?;
+        let Authority { host, host_text, port } =
+            Authority::parse(authority).map_err(LoadUrlError::Authority)?;
         // `Authority` has the port of http where none is written. One is if digits follow the host and a colon.
         let has_port = authority.len() > host_text.len() + 1;
         let port = if scheme == Scheme::Https && !has_port { HTTPS_PORT } else { port };

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ahash::HashMap;
-use wire::http::target::{PathRules, resolve_with};
+use wire::http::target::resolve;
 
 use crate::limits::{MAP_PROBLEMS_MAX, MAP_ROWS_MAX};
 use crate::problem::TextPosition;
@@ -57,16 +57,6 @@ pub struct MapRow {
 const STATUS: u16 = 302;
 
 impl RedirectMap {
-    /// The number of rows.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether there is no row.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// The row for a path, first with its query; both as requested, the path decoded.
     pub fn find(&self, path: &str, query: Option<&str>) -> Option<&MapRow> {
         if let (Queries::Some, Some(query)) = (self.queries, query)
@@ -150,8 +140,7 @@ fn key(from: &str) -> Result<String, String> {
     };
     let mut scratch = Vec::new();
     let decoded = if path.contains('%') {
-        resolve_with(path.as_bytes(), PathRules::default(), &mut scratch)
-            .map_err(|error| format!("the {error}"))?
+        resolve(path.as_bytes(), &mut scratch).map_err(|error| format!("the {error}"))?
     } else {
         path
     };

@@ -19,7 +19,7 @@ mod suite;
 mod writer;
 
 pub use client::{FrameClient, PlayError};
-pub use run::{FrameTarget, run_frame_suite, run_frames};
+pub use run::{FrameTarget, run_frames};
 pub use script::LineError;
 pub use stream_answer::StreamAnswer;
 pub use suite::FrameSuite;

@@ -2,8 +2,6 @@
 //! meaning of a case.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use super::case::{Condition, FrameCase, Opening};
 use super::client::{FrameClient, PlayError};
@@ -13,8 +11,9 @@ use super::limits::FRAME_BYTES;
 use super::suite::FrameSuite;
 use crate::escape::quote;
 use crate::facts::Facts;
-use crate::limits::THREADS_MAX;
 use crate::report::{CaseFailure, CaseReport, CaseResult, ConformanceReport};
+use crate::run::play_all;
+use crate::suite::SuiteCase;
 use crate::target::{Capability, Options, TestedServer};
 
 /// The settings that cases depend on.
@@ -124,15 +123,8 @@ impl FrameTarget {
         };
         let skipped = matches!(outcome, CaseResult::Skipped { .. });
         let sent: Vec<&str> = case.lines().collect();
-        CaseReport {
-            id: case.id.clone(),
-            section: case.section.clone(),
-            level: case.level,
-            requirement: case.requirement.clone(),
-            outcome,
-            sent: if skipped { String::new() } else { quote(sent.join("; ").as_bytes()) },
-            received,
-        }
+        let sent = if skipped { String::new() } else { quote(sent.join("; ").as_bytes()) };
+        CaseReport::new(&case.head(), outcome, [sent, received])
     }
 
     /// The outcome, and the frames that came.
@@ -161,39 +153,7 @@ impl FrameTarget {
 /// Plays the embedded suite against a server.
 pub fn run_frames(server: &TestedServer, options: &Options) -> ConformanceReport {
     let suite = FrameSuite::embedded().expect("a test of this crate reads the embedded suite");
-    run_frame_suite(&suite, server, options)
-}
-
-/// Plays a suite against a server.
-pub fn run_frame_suite(
-    suite: &FrameSuite,
-    server: &TestedServer,
-    options: &Options,
-) -> ConformanceReport {
     let target = FrameTarget::learn(server, options);
-    let cases: Vec<&FrameCase> =
-        suite.cases().iter().filter(|case| wanted(case, options)).collect();
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut reports = Vec::new();
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(case) = cases.get(index) else { return reports };
-            reports.push((index, target.play(case)));
-        }
-    };
-    let mut reports = thread::scope(|scope| {
-        let threads: Vec<_> =
-            (0..options.threads.clamp(1, THREADS_MAX)).map(|_| scope.spawn(worker)).collect();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        joined.flat_map(|reports| reports.expect("a worker never panics")).collect::<Vec<_>>()
-    });
-    reports.sort_by_key(|(index, _)| *index);
-    let reports = reports.into_iter().map(|(_, report)| report).collect();
+    let reports = play_all(suite.cases(), options, |case| target.play(case));
     ConformanceReport::new("HTTP/2", server.address.to_string(), reports)
-}
-
-fn wanted(case: &FrameCase, options: &Options) -> bool {
-    let named = options.only.is_empty() || options.only.iter().any(|part| case.id.contains(part));
-    named && (options.levels.is_empty() || options.levels.contains(&case.level))
 }

@@ -3,14 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
-
 use super::case::{Condition, FrameCase};
 use super::expectation::{self, Fact};
 use super::script::Script;
-use crate::case::RequirementLevel;
+use crate::case::CaseHead;
 use crate::facts::Facts;
-use crate::suite::SuiteError;
+use crate::suite::{self, SuiteCase, SuiteError};
 
 /// The embedded files, in the order in which they are played.
 const FILES: &[(&str, &str)] = &[
@@ -42,12 +40,6 @@ const PLACEHOLDERS: &[(&str, Condition)] = &[
     ("{list-limit}", Condition::ListLimit),
 ];
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CaseFile {
-    case: Vec<FrameCase>,
-}
-
 /// The HTTP/2 cases, in order.
 #[derive(Clone, Debug)]
 pub struct FrameSuite {
@@ -60,12 +52,7 @@ impl FrameSuite {
     /// # Errors
     /// A mistake in the data.
     pub fn embedded() -> Result<Self, SuiteError> {
-        let mut cases = Vec::new();
-        for (name, text) in FILES {
-            cases.extend(read(name, text)?);
-        }
-        check_all(&cases)?;
-        Ok(Self { cases })
+        Self::read(FILES)
     }
 
     /// Cases from one text, for a caller with requirements of its own.
@@ -73,8 +60,18 @@ impl FrameSuite {
     /// # Errors
     /// A mistake in the data.
     pub fn parse(name: &str, text: &str) -> Result<Self, SuiteError> {
-        let cases = read(name, text)?;
-        check_all(&cases)?;
+        Self::read(&[(name, text)])
+    }
+
+    fn read(files: &[(&str, &str)]) -> Result<Self, SuiteError> {
+        let cases: Vec<FrameCase> = suite::read(files)?;
+        let mut plays = BTreeSet::new();
+        for case in &cases {
+            if !plays.insert((case.script.as_str(), &case.right)) {
+                let message = "another case does the same".to_owned();
+                return Err(SuiteError::Rule { id: case.id.clone(), message });
+            }
+        }
         Ok(Self { cases })
     }
 
@@ -88,38 +85,22 @@ impl FrameSuite {
     }
 }
 
-fn read(name: &str, text: &str) -> Result<Vec<FrameCase>, SuiteError> {
-    let file: CaseFile = toml::from_str(text).map_err(|error| SuiteError::Syntax {
-        file: name.to_owned(),
-        message: error.to_string(),
-    })?;
-    Ok(file.case)
-}
-
-fn check_all(cases: &[FrameCase]) -> Result<(), SuiteError> {
-    let mut ids = BTreeSet::new();
-    let mut plays = BTreeSet::new();
-    for case in cases {
-        let rule = |message: String| SuiteError::Rule { id: case.id.clone(), message };
-        if !ids.insert(case.id.as_str()) {
-            return Err(rule("the id is used twice".to_owned()));
-        }
-        if !plays.insert((case.script.as_str(), &case.right)) {
-            return Err(rule("another case does the same".to_owned()));
-        }
-        check(case).map_err(rule)?;
+impl SuiteCase for FrameCase {
+    fn head(&self) -> CaseHead<'_> {
+        let Self { id, section, level, requirement, .. } = self;
+        CaseHead { id, section, level: *level, requirement }
     }
-    Ok(())
+
+    fn check(&self) -> Result<(), String> {
+        check(self)
+    }
 }
 
-/// The rules of one case, each an early return.
 fn check(case: &FrameCase) -> Result<(), String> {
-    let id_byte =
-        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
-    if !case.id.starts_with("h2-") || !case.id.bytes().all(id_byte) {
+    if !case.id.starts_with("h2-") || !suite::is_id(&case.id) {
         return Err("an id is h2- and a-z, 0-9, '-' and '.'".to_owned());
     }
-    check_section(&case.section, case.level)?;
+    suite::check_section(&case.section, case.level, &DOCUMENTS)?;
     if !case.requirement.ends_with('.') || case.requirement.len() <= 15 {
         return Err("the requirement is no sentence".to_owned());
     }
@@ -142,19 +123,4 @@ fn check(case: &FrameCase) -> Result<(), String> {
         script.compile(line).map_err(|error| error.to_string())?;
     }
     Ok(())
-}
-
-fn check_section(section: &str, level: RequirementLevel) -> Result<(), String> {
-    let bound = matches!(level, RequirementLevel::Must | RequirementLevel::Should);
-    if let Some((document, part)) =
-        section.strip_prefix("RFC ").and_then(|rest| rest.split_once(' '))
-    {
-        let numbers = part.split('.').all(|piece| piece.parse::<u16>().is_ok());
-        let known = DOCUMENTS.contains(&document) && numbers;
-        return if known { Ok(()) } else { Err(format!("unknown section '{section}'")) };
-    }
-    match section.strip_prefix("policy ") {
-        Some(topic) if !topic.is_empty() && !bound => Ok(()),
-        _ => Err(format!("unknown section '{section}' for this level")),
-    }
 }

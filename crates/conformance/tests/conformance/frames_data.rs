@@ -36,7 +36,7 @@ fn mistakes_in_a_frame_case_are_told() {
         ("h2-rfc9113-6-sample", "rfc9113-6", "an id is h2-"),
         ("RFC 9113 6", "RFC 9113 six", "unknown section"),
         ("RFC 9113 6", "RFC 1 6", "unknown section"),
-        ("RFC 9113 6", "policy x", "for this level"),
+        ("RFC 9113 6", "policy x", "names its RFC"),
         ("A sample of a case.", "So", "no sentence"),
         ("[\"answer 1 200 + alive\"]", "[]", "nothing is expected"),
         ("answer 1 200 + alive", "answer 1", "is no outcome"),

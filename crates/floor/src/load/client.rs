@@ -7,13 +7,12 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use rustix::event::epoll;
+use hdrhistogram::Histogram;
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
 use crate::answer::{self, First, Form};
-use crate::histogram::Histogram;
 
 /// An answer that takes longer than this counts as an error.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
@@ -24,18 +23,6 @@ const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Polls without an answer between two clock readings: some tens of microseconds.
 const VAIN_LOOKS: u32 = 128;
 
-/// Events taken by one wait.
-const EVENTS_MAX: usize = 256;
-
-/// The occupation of the client while no answer is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waiting {
-    /// Polls its connections in turn.
-    Spin,
-    /// Sleeps in epoll, as wrk and most clients do.
-    Sleep,
-}
-
 /// The parameters of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Order {
@@ -43,20 +30,19 @@ pub(crate) struct Order {
     pub(crate) path: String,
     pub(crate) connections: usize,
     pub(crate) duration: Duration,
-    pub(crate) warm_up: Duration,
-    pub(crate) waiting: Waiting,
 }
 
 /// The result of a run.
 pub(crate) struct Counted {
-    /// Response times, from sent to completely received, of all requests answered after the warm-up.
-    pub(crate) latencies: Histogram,
+    /// Response times, from sent to completely received, of all requests answered in the measured time.
+    pub(crate) latencies: Histogram<u64>,
+    /// The longest of them, exact.
+    pub(crate) longest_ns: u64,
     /// The measured time.
     pub(crate) measured: Duration,
     /// Answers that were wrong, late or missing. A connection with one is not used again.
     pub(crate) errors: u64,
-    /// Polls that found nothing, while spinning: few of them per request mean that the
-    /// client was the bottleneck, not the server.
+    /// Polls that found nothing: few of them per request mean that the client was the bottleneck, not the server.
     pub(crate) looks_in_vain: u64,
 }
 
@@ -83,7 +69,8 @@ struct Client {
     request: Vec<u8>,
     form: Form,
     connections: Vec<Connection>,
-    latencies: Histogram,
+    latencies: Histogram<u64>,
+    longest_ns: u64,
     errors: u64,
     looks_in_vain: u64,
     /// When the last answer was complete: the client's last clock reading.
@@ -92,16 +79,22 @@ struct Client {
 
 pub(crate) fn run(order: &Order) -> Result<Counted, String> {
     let mut client = Client::open(order)?;
-    client.run_until(order.waiting, Instant::now() + order.warm_up)?;
-    client.latencies = Histogram::new();
-    client.looks_in_vain = 0;
     let start = client.now;
-    client.run_until(order.waiting, start + order.duration)?;
+    client.spin_until(start + order.duration);
+    if client.connections.iter().all(|connection| !connection.in_use) {
+        return Err(format!("every connection failed ({} errors)", client.errors));
+    }
     let measured = client.now - start;
-    let latencies = std::mem::replace(&mut client.latencies, Histogram::new());
-    let looks_in_vain = client.looks_in_vain;
+    let latencies = std::mem::replace(&mut client.latencies, no_times());
+    let (longest_ns, looks_in_vain) = (client.longest_ns, client.looks_in_vain);
     client.await_the_last();
-    Ok(Counted { latencies, measured, errors: client.errors, looks_in_vain })
+    Ok(Counted { latencies, longest_ns, measured, errors: client.errors, looks_in_vain })
+}
+
+/// Times up to the limit of an answer, in bins of at most one percent of their value. It does not grow.
+fn no_times() -> Histogram<u64> {
+    let limit = u64::try_from(ANSWER_LIMIT.as_nanos()).expect("it is short");
+    Histogram::new_with_max(limit, 2).expect("the bounds are those of the crate")
 }
 
 /// The request, byte for byte what wrk sends.
@@ -128,24 +121,12 @@ impl Client {
             request,
             form,
             connections,
-            latencies: Histogram::new(),
+            latencies: no_times(),
+            longest_ns: 0,
             errors: 0,
             looks_in_vain: 0,
             now: Instant::now(),
         })
-    }
-
-    fn run_until(&mut self, waiting: Waiting, end: Instant) -> Result<(), String> {
-        match waiting {
-            Waiting::Spin => self.spin_until(end),
-            Waiting::Sleep => {
-                self.sleep_until(end).map_err(|error| format!("waiting: {error}"))?;
-            }
-        }
-        if self.connections.iter().any(|connection| connection.in_use) {
-            return Ok(());
-        }
-        Err(format!("every connection failed ({} errors)", self.errors))
     }
 
     /// Servers answer in order, so the next connection in turn is the next to have an answer.
@@ -166,36 +147,6 @@ impl Client {
             }
         }
         self.looks_in_vain += u64::from(looks_in_vain);
-    }
-
-    fn sleep_until(&mut self, end: Instant) -> Result<(), Errno> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        for (index, connection) in self.connections.iter().enumerate() {
-            if connection.in_use {
-                let token = epoll::EventData::new_u64(index as u64);
-                epoll::add(&epoll, &connection.socket, token, epoll::EventFlags::IN)?;
-            }
-        }
-        let mut events = Vec::with_capacity(EVENTS_MAX);
-        while self.now < end {
-            let rest =
-                rustix::time::Timespec::try_from(end - self.now).map_err(|_| Errno::INVAL)?;
-            match epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut events), Some(&rest)) {
-                Ok(0) => self.now = Instant::now(),
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error),
-            }
-            for event in events.drain(..) {
-                let index = usize::try_from(event.data.u64()).expect("tokens are indices");
-                if self.look_at(index) == Found::Answer {
-                    self.ask_again(index);
-                }
-                if !self.connections[index].in_use {
-                    epoll::delete(&epoll, &self.connections[index].socket)?;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Waits for outstanding answers, so that a missing one is counted as an error.
@@ -235,7 +186,9 @@ impl Client {
         connection.filled = 0;
         self.now = Instant::now();
         let taken = self.now - connection.sent;
-        self.latencies.record(u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX));
+        let taken_ns = u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX);
+        self.latencies.saturating_record(taken_ns);
+        self.longest_ns = self.longest_ns.max(taken_ns);
         Found::Answer
     }
 

@@ -8,17 +8,13 @@ use config::RouteAction;
 use config::route::{Circumstances, FoundRoute, RouteRequest};
 use files::policy;
 use http::{FieldList, Fields, Reply, Request, Scheme};
-use wire::http::target::{Backslash, DotFiles, EncodedSlash, PathRules};
+use wire::http::target::DotFiles;
 
 use super::route::AnswerPlace;
 use crate::site_data::SiteData;
 
 /// Dot files are hidden by the rules for files, where they can be configured.
-pub(super) const PATH_RULES: PathRules = PathRules {
-    encoded_slash: EncodedSlash::Refuse,
-    backslash: Backslash::Refuse,
-    dot_files: DotFiles::Show,
-};
+pub(super) const PATH_RULES: DotFiles = DotFiles::Show;
 
 /// The parts of a request by which its route is found.
 pub(super) fn route_request<'a>(

@@ -122,7 +122,6 @@ fn a_certificate_tells_its_names_and_its_time() {
     let facts = identity.certificate();
     assert_eq!(facts.names, ["a.example", "*.b.example", "10.1.2.3", "::1"]);
     assert_eq!(facts.not_after - facts.not_before, 90 * 86_400);
-    assert!(facts.is_for("a.example") && facts.is_for("x.b.example") && !facts.is_for("b.example"));
     assert!(Certificate::read(b"nothing").is_err());
 }
 

@@ -83,11 +83,6 @@ impl LadderServer {
         }
         Err(ServerError::Silent(address.clone()))
     }
-
-    /// Its process id.
-    pub fn process(&self) -> u32 {
-        self.child.id()
-    }
 }
 
 impl Drop for LadderServer {

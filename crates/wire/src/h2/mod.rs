@@ -32,8 +32,7 @@ pub use settings::{PeerSettings, SettingId, SettingsReader};
 pub use window::{InputWindow, OutputWindow, WindowBroken};
 pub use write::{
     AfterFrame, begin_headers, end_headers, write_data_head, write_goaway, write_ping,
-    write_ping_ack, write_priority_update, write_reset, write_settings, write_settings_ack,
-    write_window_update,
+    write_ping_ack, write_reset, write_settings, write_settings_ack, write_window_update,
 };
 
 /// The first bytes of a client (RFC 9113, 3.4).

@@ -156,11 +156,6 @@ impl RequestFields {
             .map(|part| self.pseudo.value(*part).unwrap_or(b"-"));
         [method, b" ", path, b" HTTP/2.0"].concat()
     }
-
-    /// Bytes of memory that its room has.
-    pub fn held_bytes(&self) -> usize {
-        self.builder.held_bytes() + self.pseudo.text.capacity()
-    }
 }
 
 /// The pseudo-fields of a head, which come in any order, before all others.

@@ -56,11 +56,8 @@ pub struct PeerSettings {
     table_bytes: u32,
     window_bytes: u32,
     frame_bytes: u32,
-    head_bytes: u32,
     streams: u32,
-    takes_push: bool,
     takes_protocols: bool,
-    ignores_dependencies: bool,
 }
 
 impl Default for PeerSettings {
@@ -69,11 +66,8 @@ impl Default for PeerSettings {
             table_bytes: 4_096,
             window_bytes: WINDOW_BYTES_AT_FIRST,
             frame_bytes: FRAME_BYTES_AT_FIRST,
-            head_bytes: u32::MAX,
             streams: u32::MAX,
-            takes_push: true,
             takes_protocols: false,
-            ignores_dependencies: false,
         }
     }
 }
@@ -86,7 +80,10 @@ impl PeerSettings {
     pub fn apply(&mut self, id: SettingId, value: u32) -> Result<(), ErrorCode> {
         match id {
             SettingId::HEADER_TABLE_SIZE => self.table_bytes = value,
-            SettingId::ENABLE_PUSH => self.takes_push = flag(value)?,
+            // Not used here, but no other values are valid.
+            SettingId::ENABLE_PUSH | SettingId::NO_RFC7540_PRIORITIES => {
+                flag(value)?;
+            }
             SettingId::MAX_CONCURRENT_STREAMS => self.streams = value,
             SettingId::INITIAL_WINDOW_SIZE if value > WINDOW_BYTES_MAX => {
                 return Err(ErrorCode::FlowControlError);
@@ -98,7 +95,6 @@ impl PeerSettings {
                 return Err(ErrorCode::ProtocolError);
             }
             SettingId::MAX_FRAME_SIZE => self.frame_bytes = value,
-            SettingId::MAX_HEADER_LIST_SIZE => self.head_bytes = value,
             SettingId::ENABLE_CONNECT_PROTOCOL => {
                 // RFC 8441, 3: who has allowed it does not forbid it again.
                 if self.takes_protocols && value == 0 {
@@ -106,7 +102,6 @@ impl PeerSettings {
                 }
                 self.takes_protocols = flag(value)?;
             }
-            SettingId::NO_RFC7540_PRIORITIES => self.ignores_dependencies = flag(value)?,
             _ => {}
         }
         Ok(())
@@ -127,29 +122,9 @@ impl PeerSettings {
         self.frame_bytes
     }
 
-    /// Bytes of all fields of a head, each with 32 more.
-    pub fn head_bytes(&self) -> u32 {
-        self.head_bytes
-    }
-
     /// Streams that we may have open.
     pub fn streams(&self) -> u32 {
         self.streams
-    }
-
-    /// Whether a server may push.
-    pub fn takes_push(&self) -> bool {
-        self.takes_push
-    }
-
-    /// Whether it takes requests for other protocols (RFC 8441).
-    pub fn takes_protocols(&self) -> bool {
-        self.takes_protocols
-    }
-
-    /// Whether dependencies have no meaning to it (RFC 9218, 2.1).
-    pub fn ignores_dependencies(&self) -> bool {
-        self.ignores_dependencies
     }
 }
 

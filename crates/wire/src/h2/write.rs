@@ -131,15 +131,6 @@ pub fn write_window_update(stream: u32, increment: u32, out: &mut Vec<u8>) {
     write_number(FrameKind::WINDOW_UPDATE, stream, increment, out);
 }
 
-/// Writes the priority of a stream (RFC 9218, 7.1), as a value of the Priority field.
-pub fn write_priority_update(stream: u32, value: &str, out: &mut Vec<u8>) {
-    let kind = FrameKind::PRIORITY_UPDATE;
-    // A few letters.
-    FrameHead { length: 4 + value.len() as u32, kind, flags: 0, stream: 0 }.write(out);
-    out.extend_from_slice(&stream.to_be_bytes());
-    out.extend_from_slice(value.as_bytes());
-}
-
 fn write_number(kind: FrameKind, stream: u32, number: u32, out: &mut Vec<u8>) {
     FrameHead { length: 4, kind, flags: 0, stream }.write(out);
     out.extend_from_slice(&number.to_be_bytes());

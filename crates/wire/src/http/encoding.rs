@@ -89,18 +89,6 @@ impl Default for Available {
     }
 }
 
-/// Chooses the coding for the value of a single `Accept-Encoding` line; for several lines use
-/// [`Accepted`].
-///
-/// Without the field, or if it is empty: identity. See [`Accepted::choose`] for the rest.
-pub fn choose(accept: Option<&[u8]>, available: Available) -> Option<Coding> {
-    let mut accepted = Accepted::default();
-    if let Some(line) = accept {
-        accepted.read_line(line);
-    }
-    accepted.choose(available)
-}
-
 /// The weights from all `Accept-Encoding` lines of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Accepted {

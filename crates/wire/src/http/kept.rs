@@ -124,14 +124,4 @@ impl KeptHead {
             upgrade: self.upgrade.map(|upgrade| upgrade.in_text(&self.text)),
         }
     }
-
-    /// The method.
-    pub fn method(&self) -> Method {
-        self.method
-    }
-
-    /// The request line, without its end.
-    pub fn line(&self) -> &[u8] {
-        Fields::at(&self.text, &self.slots, self.initials).preface()
-    }
 }

@@ -13,37 +13,6 @@ use super::head::scan;
 use super::url;
 use crate::escape::{hex_high, hex_low};
 
-/// The permissions of the resolver beyond the plain case. The default refuses everything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PathRules {
-    /// The meaning of `%2F`.
-    pub encoded_slash: EncodedSlash,
-    /// The meaning of a backslash, encoded or not.
-    pub backslash: Backslash,
-    /// The meaning of a name with a leading dot.
-    pub dot_files: DotFiles,
-}
-
-/// The meaning of `%2F` in a path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EncodedSlash {
-    /// Refused with [`PathError::Separator`].
-    #[default]
-    Refuse,
-    /// The same as `/`, with the same rules for dot segments.
-    Separate,
-}
-
-/// The meaning of a backslash in a path, encoded or not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Backslash {
-    /// Refused with [`PathError::Separator`].
-    #[default]
-    Refuse,
-    /// An ordinary character in a name.
-    Keep,
-}
-
 /// The meaning of a name with a leading dot in a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DotFiles {
@@ -72,7 +41,7 @@ pub enum PathError {
     /// 400: the decoded bytes are not UTF-8; overlong forms and surrogates are invalid.
     #[error("path is not UTF-8")]
     Encoding,
-    /// 400: an encoded `/`, or a backslash, which the [`PathRules`] do not allow.
+    /// 400: an encoded `/`, or a backslash, encoded or not.
     #[error("path has an encoded slash or a backslash")]
     Separator,
     /// 400: more `..` than there are segments before them.
@@ -115,12 +84,12 @@ fn without_authority(target: &[u8]) -> &[u8] {
     url::scheme(target).map_or(target, |(_, rest)| url::split_authority(rest).1)
 }
 
-/// [`resolve_with`] with the default rules.
+/// [`resolve_with`] without names that begin with a dot.
 ///
 /// # Errors
 /// If the path cannot be resolved.
 pub fn resolve<'s>(path: &[u8], scratch: &'s mut Vec<u8>) -> Result<&'s str, PathError> {
-    resolve_with(path, PathRules::default(), scratch)
+    resolve_with(path, DotFiles::Hide, scratch)
 }
 
 /// Resolves a path: decodes it exactly once and removes dot segments (RFC 3986 section 5.2.4).
@@ -133,14 +102,14 @@ pub fn resolve<'s>(path: &[u8], scratch: &'s mut Vec<u8>) -> Result<&'s str, Pat
 /// If the path cannot be resolved.
 pub fn resolve_with<'s>(
     path: &[u8],
-    rules: PathRules,
+    dot_files: DotFiles,
     scratch: &'s mut Vec<u8>,
 ) -> Result<&'s str, PathError> {
     scratch.clear();
     match path.first() {
         // The empty path of the absolute form means the root (RFC 9110 section 4.2.3).
         None => scratch.push(b'/'),
-        Some(b'/') => decode_path(path, rules, scratch)?,
+        Some(b'/') => decode_path(path, scratch)?,
         Some(_) => return Err(PathError::NotAbsolute),
     }
     if !scratch.windows(2).any(|pair| matches!(pair, b"//" | b"/.")) {
@@ -150,13 +119,13 @@ pub fn resolve_with<'s>(
     simdutf8::basic::from_utf8(scratch).map_err(|_| PathError::Encoding)?;
     remove_dot_segments(scratch)?;
     let resolved = simdutf8::basic::from_utf8(scratch).map_err(|_| PathError::Encoding)?;
-    if rules.dot_files == DotFiles::Hide && names_dot_file(resolved) {
+    if dot_files == DotFiles::Hide && names_dot_file(resolved) {
         return Err(PathError::Hidden);
     }
     Ok(resolved)
 }
 
-fn decode_path(path: &[u8], rules: PathRules, out: &mut Vec<u8>) -> Result<(), PathError> {
+fn decode_path(path: &[u8], out: &mut Vec<u8>) -> Result<(), PathError> {
     let mut rest = path;
     loop {
         let run = rest.iter().position(|&byte| !stands_raw(byte)).unwrap_or(rest.len());
@@ -166,14 +135,11 @@ fn decode_path(path: &[u8], rules: PathRules, out: &mut Vec<u8>) -> Result<(), P
             [] => return Ok(()),
             [b'%', high, low, after @ ..] => {
                 let byte = decode_pair(*high, *low).ok_or(PathError::Escape)?;
-                out.push(admit(byte, rules)?);
+                out.push(admit(byte)?);
                 after
             }
             [b'%', ..] => return Err(PathError::Escape),
-            [b'\\', after @ ..] => {
-                out.push(admit(b'\\', rules)?);
-                after
-            }
+            [b'\\', ..] => return Err(PathError::Separator),
             _ => return Err(PathError::Character),
         };
     }
@@ -185,13 +151,11 @@ const fn stands_raw(byte: u8) -> bool {
     matches!(byte, 0x21..=0x7E) && !matches!(byte, b'%' | b'\\' | b'#' | b'?')
 }
 
-/// Checks a byte from a percent escape, or a backslash.
-const fn admit(byte: u8, rules: PathRules) -> Result<u8, PathError> {
-    match (byte, rules.encoded_slash, rules.backslash) {
-        (0..0x20 | 0x7F, _, _) => Err(PathError::Control),
-        (b'/', EncodedSlash::Refuse, _) | (b'\\', _, Backslash::Refuse) => {
-            Err(PathError::Separator)
-        }
+/// Checks a byte from a percent escape.
+const fn admit(byte: u8) -> Result<u8, PathError> {
+    match byte {
+        0..0x20 | 0x7F => Err(PathError::Control),
+        b'/' | b'\\' => Err(PathError::Separator),
         _ => Ok(byte),
     }
 }

@@ -53,9 +53,9 @@ pub struct TraceParent {
 }
 
 impl TraceParent {
-    /// A trace that begins here.
-    pub fn begun(trace: TraceId, span: SpanId, sampling: TraceSampling) -> Self {
-        Self { trace, span, flags: u8::from(sampling == TraceSampling::Sampled) }
+    /// A trace that begins here, and is recorded here.
+    pub fn begun(trace: TraceId, span: SpanId) -> Self {
+        Self { trace, span, flags: 1 }
     }
 
     /// The parent in the fields of a request; `None` if they say nothing, or nothing valid, which then counts as
@@ -97,11 +97,6 @@ impl TraceParent {
     pub fn recorded(self) -> Self {
         Self { flags: self.flags | 1, ..self }
     }
-
-    /// Whether the sender has recorded it.
-    pub fn sampling(self) -> TraceSampling {
-        if self.flags & 1 == 1 { TraceSampling::Sampled } else { TraceSampling::Unsampled }
-    }
 }
 
 impl fmt::Display for TraceParent {
@@ -109,15 +104,6 @@ impl fmt::Display for TraceParent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "00-{}-{}-{:02x}", self.trace, self.span, self.flags)
     }
-}
-
-/// Whether a trace is recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TraceSampling {
-    /// It is.
-    Sampled,
-    /// It is not, as far as the sender knows.
-    Unsampled,
 }
 
 /// A number of at most 32 digits, with letters in lower case only.
@@ -148,11 +134,11 @@ mod tests {
         let parent = parse(VALID).expect("it is the example of the recommendation");
         assert_eq!(parent.trace, TraceId(0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736));
         assert_eq!(parent.span, SpanId(0x00f0_67aa_0ba9_02b7));
-        assert_eq!((parent.sampling(), &*parent.to_string()), (TraceSampling::Sampled, VALID));
+        assert_eq!(parent.to_string(), VALID);
         let on = parent.within(SpanId(0xabc));
         assert_eq!(on.to_string(), "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000abc-01");
-        let begun = TraceParent::begun(TraceId(1), SpanId(2), TraceSampling::Unsampled);
-        assert_eq!(begun.to_string(), format!("00-{:032x}-{:016x}-00", 1, 2));
+        let begun = TraceParent::begun(TraceId(1), SpanId(2));
+        assert_eq!(begun.to_string(), format!("00-{:032x}-{:016x}-01", 1, 2));
     }
 
     #[test]

@@ -3,18 +3,19 @@
 //! Owns their configuration, their start and their end. Never loads them.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use serde_json::json;
 
 use super::nodes::start_nats;
 use crate::bench::accounting::{Spent, spent};
-use crate::bench::brokers::installed;
+
 use crate::bench::host::Cores;
 use crate::bench::site::{Site, shown};
 use crate::client;
 use crate::failure::Failure;
 use crate::process::Guarded;
+use crate::process::installed;
+use crate::scratch::Scratch;
 use crate::server::{self, leashed};
 
 /// How it is installed; Debian has no package.
@@ -23,7 +24,7 @@ const PACKAGE: &str = "go install github.com/centrifugal/centrifugo/v6@v6.9.1";
 /// Two nodes; they end with this.
 pub(super) struct Centrifugo {
     nodes: [(SocketAddr, Guarded); 2],
-    folder: PathBuf,
+    _folder: Scratch,
     /// Ends after the nodes.
     _nats: Guarded,
 }
@@ -31,12 +32,11 @@ pub(super) struct Centrifugo {
 impl Centrifugo {
     pub(super) fn start(site: &Site, cores: &Cores) -> Result<Centrifugo, Failure> {
         let program = installed("centrifugo", PACKAGE)?;
-        let folder = site.folder().join("centrifugo");
-        std::fs::create_dir_all(&folder)?;
-        let (nats, broker) = start_nats(site, &folder)?;
+        let folder = Scratch::at(site.folder().join("centrifugo"))?;
+        let (nats, broker) = start_nats(site, folder.path())?;
         let start = |name: &str| {
             let address = server::free_address()?;
-            let place = folder.join(format!("{name}.json"));
+            let place = folder.path().join(format!("{name}.json"));
             std::fs::write(&place, configuration(address, broker).to_string())?;
             let core = cores.server.to_string();
             let words = ["taskset", "-c", &core, &program, "-c", &shown(&place)];
@@ -46,7 +46,7 @@ impl Centrifugo {
             Ok::<_, Failure>((address, guarded))
         };
         let nodes = [start("centrifugo-0")?, start("centrifugo-1")?];
-        Ok(Centrifugo { nodes, folder, _nats: nats })
+        Ok(Centrifugo { nodes, _folder: folder, _nats: nats })
     }
 
     /// The addresses of both.
@@ -57,14 +57,6 @@ impl Centrifugo {
     /// What the second node has spent.
     pub(super) fn spent(&self) -> Spent {
         spent(&self.nodes[1].1.family())
-    }
-}
-
-impl Drop for Centrifugo {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
-            eprintln!("xtask: {} stays: {error}", self.folder.display());
-        }
     }
 }
 

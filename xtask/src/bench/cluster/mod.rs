@@ -9,14 +9,10 @@ mod centrifugo;
 mod nodes;
 mod scenario;
 
-use std::path::PathBuf;
-
-use serde_json::json;
-
 use crate::arguments::Arguments;
 use crate::bench::contender::Start;
-use crate::bench::host;
-use crate::bench::report::{aligned, write};
+use crate::bench::report::aligned;
+use crate::bench::run::{Report, Run, Settings};
 use crate::bench::site::Site;
 use crate::failure::Failure;
 
@@ -30,44 +26,32 @@ const SECONDS: u64 = 3;
 
 /// Runs the verb.
 pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Failure> {
-    let rounds = arguments.take_number("--rounds")?.unwrap_or(ROUNDS).max(1);
-    let seconds = arguments.take_number("--seconds")?.unwrap_or(SECONDS).max(1);
-    let only = arguments.take_list("--only")?;
-    let place = arguments.take_value("--report")?.map(PathBuf::from);
+    let settings = Settings::take(&mut arguments, (ROUNDS, SECONDS))?;
+    let mut report = Report::take("cluster", &mut arguments)?;
     arguments.finish()?;
     let names = SCENARIOS.map(|scenario| scenario.name());
-    if let Some(other) = only.iter().find(|name| !names.contains(&name.as_str())) {
+    if let Some(other) = settings.only.iter().find(|name| !names.contains(&name.as_str())) {
         let names = names.join(", ");
         return Err(Failure::Usage(format!("no scenario `{other}`; one of: {names}")));
     }
     let site =
         Site::with_programs([Start::Serve, Start::Channels { protocol: "events" }].into_iter())?;
-    let cores = host::Cores::take()?;
-    let facts = host::facts(&cores, host::raise_descriptor_limit());
-    let command = format!("cargo xtask bench {}", words.join(" "));
-    let mut text = format!(
-        "{command}\nnodes on core {}, NATS and load on core {}; {rounds} rounds of {seconds} s; medians\n{}\n",
-        cores.server,
-        cores.load,
-        host::text(&facts)
-    );
-    print!("{text}");
-    let bench = Bench::new(&site, &cores, seconds);
+    let run = Run::begin(&settings)?;
+    report.begin(words, &run, ["nodes", "NATS and load"], "; medians");
+    let bench = Bench::new(&site, &run);
     let mut rows = vec![HEADINGS.map(str::to_owned).to_vec()];
     let mut values = Vec::new();
-    for scenario in
-        SCENARIOS.iter().filter(|one| only.is_empty() || only.contains(&one.name().into()))
-    {
-        for figure in measured(scenario, &bench, rounds) {
+    let is_chosen =
+        |one: &&Scenario| settings.only.is_empty() || settings.only.contains(&one.name().into());
+    for scenario in SCENARIOS.iter().filter(is_chosen) {
+        for figure in measured(scenario, &bench, run.rounds) {
             rows.push(figure.row(scenario));
             values.push(figure.to_json(scenario));
         }
     }
-    let table = aligned(&rows);
-    print!("{table}");
-    text.push_str(&table);
-    let report = json!({ "command": command, "host": facts, "rounds": rounds, "figures": values });
-    write("cluster", place.as_deref(), &text, &report)
+    report.say(&aligned(&rows));
+    report.note("figures", values);
+    report.write()
 }
 
 const HEADINGS: [&str; 6] = ["scenario", "figure", "compared", "cluster", "ratio", "goal"];

@@ -3,7 +3,7 @@
 //! Owns their configurations, their start and their end. Never loads them.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -11,12 +11,14 @@ use rustix::net::RecvFlags;
 use serde_json::Value;
 
 use crate::bench::accounting::{Spent, spent};
-use crate::bench::brokers::installed;
+
 use crate::bench::host::Cores;
 use crate::bench::site::{Site, shown};
 use crate::client;
 use crate::failure::Failure;
+use crate::process::installed;
 use crate::process::{self, Guarded};
+use crate::scratch::Scratch;
 use crate::server::{self, leashed};
 
 /// How many servers, and whether they are nodes of a cluster.
@@ -66,22 +68,21 @@ impl Node {
     }
 }
 
-/// The servers of a scenario; they end with this.
+/// The servers of a scenario; they end with this, and then their files go.
 pub(super) struct Nodes {
     nodes: Vec<Node>,
-    folder: PathBuf,
+    folder: Scratch,
     /// Ends after the nodes.
     _nats: Option<Guarded>,
 }
 
 impl Nodes {
     pub(super) fn start(shape: Shape, site: &Site, cores: &Cores) -> Result<Nodes, Failure> {
-        let folder = site.folder().join("cluster");
-        std::fs::create_dir_all(&folder)?;
+        let folder = Scratch::at(site.folder().join("cluster"))?;
         let (count, nats, servers) = match shape {
             Shape::Alone => (1, None, String::new()),
             Shape::Cluster(count) | Shape::Fleeting(count) => {
-                let (guarded, address) = start_nats(site, &folder)?;
+                let (guarded, address) = start_nats(site, folder.path())?;
                 (count, Some(guarded), format!("nats://{address}"))
             }
         };
@@ -150,7 +151,7 @@ impl Nodes {
         cores: &Cores,
     ) -> Result<Node, Failure> {
         let name = format!("node-{number}");
-        let home = self.folder.join(&name);
+        let home = self.folder.path().join(&name);
         std::fs::create_dir_all(home.join("site"))?;
         std::fs::write(home.join("site/index.html"), "it stands\n")?;
         std::fs::write(home.join("velodrome.toml"), configuration)?;
@@ -184,15 +185,6 @@ impl Nodes {
         let resp =
             resp_address(http).parse().map_err(|_| Failure::Work("no address".to_owned()))?;
         Ok(Node { http, resp, control, guarded })
-    }
-}
-
-impl Drop for Nodes {
-    fn drop(&mut self) {
-        self.nodes.clear();
-        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
-            eprintln!("xtask: {} stays: {error}", self.folder.display());
-        }
     }
 }
 

@@ -3,17 +3,17 @@
 //! Owns the goals. Never keeps servers beyond a measurement.
 
 use std::net::SocketAddr;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::centrifugo::Centrifugo;
 use super::nodes::{Node, Nodes, Shape};
-use crate::bench::host::Cores;
 use crate::bench::light;
 use crate::bench::load::fan_words;
-use crate::bench::site::{Site, shown};
+use crate::bench::run::Run;
+use crate::bench::sample::median;
+use crate::bench::site::Site;
 use crate::failure::Failure;
 
 /// Messages a second of a publisher, where the cost of publishing is measured.
@@ -37,8 +37,7 @@ const SETS: u64 = 5_000;
 /// Where a measurement takes place.
 pub(super) struct Bench<'b> {
     site: &'b Site,
-    cores: &'b Cores,
-    seconds: u64,
+    run: &'b Run,
 }
 
 /// The values of a figure, one a round.
@@ -64,10 +63,12 @@ impl Figure {
     /// The medians, as cells of the table.
     pub(super) fn row(&self, scenario: &Scenario) -> Vec<String> {
         let (compared, cluster) = (median(&self.compared), median(&self.cluster));
-        let shown =
-            |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
-        let ratio = cluster.zip(compared).map(|(cluster, compared)| cluster / compared);
-        let texts = [shown(compared), shown(cluster), shown(ratio)];
+        // There is no median without values.
+        let shown = |value: f64| match value.is_nan() {
+            true => "-".to_owned(),
+            false => format!("{value:.2}"),
+        };
+        let texts = [compared, cluster, cluster / compared].map(shown);
         let names = [scenario.name.to_owned(), self.name.to_owned()];
         names.into_iter().chain(texts).chain([self.goal.to_owned()]).collect()
     }
@@ -79,12 +80,6 @@ impl Figure {
             "compared": self.compared, "cluster": self.cluster,
         })
     }
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied()
 }
 
 /// A load, with a cluster and with a server alone.
@@ -168,7 +163,7 @@ fn centrifugo(bench: &Bench<'_>) -> Result<Vec<Figure>, Failure> {
         let deliveries = bench.fan((ours, at_once), first.http(), second.http())?;
         let cluster = (second.spent().nanoseconds - before) as f64 / 1e3 / deliveries;
         drop(nodes);
-        let nodes = Centrifugo::start(bench.site, bench.cores)?;
+        let nodes = Centrifugo::start(bench.site, &bench.run.cores)?;
         let [first, second] = nodes.addresses();
         let before = nodes.spent().nanoseconds;
         let deliveries = bench.fan((theirs, at_once), first, second)?;
@@ -253,12 +248,12 @@ fn reads(bench: &Bench<'_>) -> Result<Vec<Figure>, Failure> {
 }
 
 impl<'b> Bench<'b> {
-    pub(super) fn new(site: &'b Site, cores: &'b Cores, seconds: u64) -> Bench<'b> {
-        Bench { site, cores, seconds }
+    pub(super) fn new(site: &'b Site, run: &'b Run) -> Bench<'b> {
+        Bench { site, run }
     }
 
     fn start(&self, shape: Shape) -> Result<Nodes, Failure> {
-        Nodes::start(shape, self.site, self.cores)
+        Nodes::start(shape, self.site, &self.run.cores)
     }
 
     /// Clients of one server hear what comes to another; returns the number of deliveries. A speaker that hears itself
@@ -269,13 +264,7 @@ impl<'b> Bench<'b> {
         speaker: SocketAddr,
         members: SocketAddr,
     ) -> Result<f64, Failure> {
-        let words = fan_words(
-            (FAN, at_once),
-            members,
-            protocol,
-            Duration::from_secs(self.seconds),
-            self.site,
-        )?;
+        let words = fan_words((FAN, at_once), members, protocol, self.run.duration, self.site)?;
         let (program, rest) = words.split_first().expect("the words begin with the program");
         let said = Command::new(program).args(rest).arg(speaker.to_string()).output()?;
         let counted = light::read_fan(&String::from_utf8_lossy(&said.stdout));
@@ -291,18 +280,16 @@ impl<'b> Bench<'b> {
     }
 
     fn report(&self, load: &str) -> Result<Value, Failure> {
-        self.report_of(&format!("{load} -d {}s", self.seconds))
+        self.report_of(&format!("{load} -d {}s", self.run.duration.as_secs()))
     }
 
     /// The report of a load with a length of its own.
     fn report_of(&self, load: &str) -> Result<Value, Failure> {
-        let program = shown(&self.site.velodrome()?);
-        let line = format!("{load} --json -t 1");
-        let mut command = Command::new(program);
-        let said = command.args(line.split_whitespace()).stderr(Stdio::piped()).output()?;
+        let words = self.site.ours(&format!("{load} --json -t 1"))?;
+        let said = Command::new(&words[0]).args(&words[1..]).output()?;
         serde_json::from_slice(&said.stdout).map_err(|_| {
             let complaint = String::from_utf8_lossy(&said.stderr);
-            Failure::Work(format!("`velodrome {line}` gave no report: {}", complaint.trim()))
+            Failure::Work(format!("`{}` gave no report: {}", words.join(" "), complaint.trim()))
         })
     }
 }

@@ -7,19 +7,14 @@ pub(super) mod program;
 mod scenario;
 pub(super) mod trial;
 
-use std::path::PathBuf;
-use std::time::Duration;
-
-use serde_json::json;
-
 use crate::arguments::Arguments;
 use crate::bench::contender::{Contender, FLOOR_KEPT, SERVE};
-use crate::bench::host::Cores;
-use crate::bench::report::{self, Comparison};
+use crate::bench::report::Comparison;
+use crate::bench::run::{Report, Run, Settings};
 use crate::bench::running::Running;
 use crate::bench::site::Site;
 use crate::bench::workload::choose_among;
-use crate::bench::{ROUNDS, SECONDS, host, keep, start_each};
+use crate::bench::{ROUNDS, SECONDS, keep, start_each};
 use crate::failure::Failure;
 
 use scenario::{SCENARIOS, Scenario};
@@ -38,65 +33,45 @@ struct Pair {
 }
 
 /// Runs the verb.
-pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
-    let rounds = arguments.take_number("--rounds")?.unwrap_or(ROUNDS).max(1);
-    let seconds = arguments.take_number("--seconds")?.unwrap_or(SECONDS).max(1);
-    let only = arguments.take_list("--only")?;
-    let place = arguments.take_value("--report")?.map(PathBuf::from);
+pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Failure> {
+    let settings = Settings::take(&mut arguments, (ROUNDS, SECONDS))?;
+    let mut report = Report::take("generator", &mut arguments)?;
     arguments.finish()?;
-    let chosen = choose_among(SCENARIOS, &only, |scenario| &scenario.workload)?;
-    // Builds first: a build may use every core, and from then on this process has one.
+    let chosen = choose_among(SCENARIOS, &settings.only, |scenario| &scenario.workload)?;
     let site = Site::with_programs([FLOOR_KEPT.start, SERVE.start].into_iter())?;
-    let cores = Cores::take()?;
-    let facts = host::facts(&cores, host::raise_descriptor_limit());
-    let mut text = format!(
-        "cargo xtask bench generator\nfloor on core {}, generators on core {}; {rounds} rounds of {seconds} \
-         s, in turn; medians, below them the least and the most\n{NOTE}\n{}\n",
-        cores.server,
-        cores.load,
-        host::text(&facts)
+    let run = Run::begin(&settings)?;
+    report.begin(
+        words,
+        &run,
+        ["floor", "generators"],
+        ", in turn; medians, below them the least and the most",
     );
-    print!("{text}");
-    let mut outcomes = Vec::new();
+    report.say(&format!("{NOTE}\n\n"));
     let mut skipped = 0;
     for scenario in chosen {
-        let outcome = compare(scenario, rounds, Duration::from_secs(seconds), &site, &cores);
-        let table = outcome.table() + "\n";
-        print!("{table}");
-        text.push_str(&table);
+        let outcome = compare(scenario, &run, &site);
         skipped += outcome.skipped_count();
-        outcomes.push(outcome.to_json());
+        report.add(&outcome);
     }
-    let closing = format!("{skipped} skipped\n");
-    print!("{closing}");
-    text.push_str(&closing);
-    let value = json!({
-        "command": "cargo xtask bench generator", "host": facts, "rounds": rounds,
-        "seconds": seconds, "skipped": skipped, "workloads": outcomes,
-    });
-    report::write("generator", place.as_deref(), &text, &value)
+    report.say(&format!("{skipped} skipped\n"));
+    report.note("skipped", skipped);
+    report.write()
 }
 
-fn compare(
-    scenario: &'static Scenario,
-    rounds: u64,
-    duration: Duration,
-    site: &Site,
-    cores: &Cores,
-) -> Comparison {
+fn compare(scenario: &'static Scenario, run: &Run, site: &Site) -> Comparison {
     let mut outcome = Comparison::new(&scenario.workload);
     let contenders = scenario.workload.contenders.iter();
     let mut pairs = start_each(contenders, &mut outcome, |&Contender { name, start, .. }| {
         if let Some(reason) = program::missing(name, scenario.workload.load) {
             return Err(Failure::Work(format!("SKIPPED: {reason}")));
         }
-        let server = trial::start_server(name, start, scenario, site, cores)?;
-        let words = program::words(name, scenario, server.address, duration, site)?;
+        let server = trial::start_server(name, start, scenario, site, &run.cores)?;
+        let words = program::words(name, scenario, server.address, run.duration, site)?;
         Ok((trial::shown(&words, server.address), Pair { words, _server: server }))
     });
-    for _ in 0..rounds {
+    for _ in 0..run.rounds {
         keep(&mut pairs, &mut outcome, |contender, Pair { words, .. }| {
-            trial::measure(contender.name, words, scenario.task, cores).map(Some)
+            trial::measure(contender.name, words, scenario.task, &run.cores).map(Some)
         });
     }
     outcome

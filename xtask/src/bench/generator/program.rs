@@ -82,13 +82,7 @@ pub(crate) fn words(
                 (Load::Short { .. }, _) => "--warmup 0s --close".to_owned(),
                 _ => format!("--warmup 0s --pipeline {depth}"),
             };
-            return ours::words(
-                site,
-                &format!("http://{address}{path}"),
-                connections,
-                duration,
-                &way,
-            );
+            return ours::words(site, ("http", &url), connections, duration, &way);
         }
     };
     Ok(split(&line).collect())

@@ -5,8 +5,8 @@
 use crate::bench::contender::{Contender, FLOOR_KEPT, FLOOR_PERSISTENT, FLOOR_PIPELINED};
 use crate::bench::contender::{FLOOR_SHORT, FLOOR_STALLING, FLOOR_TICKING, OURS, Start};
 use crate::bench::sample::Metric;
-use crate::bench::target::{Against, Bound, Target};
-use crate::bench::workload::{Load, Runs, Workload};
+use crate::bench::target::{Against, Target};
+use crate::bench::workload::{Load, Workload};
 
 /// Our generator as a closed loop, to compare it with itself at a rate.
 pub(crate) const OURS_CLOSED: &str = "velodrome closed";
@@ -26,14 +26,6 @@ pub(crate) struct Scenario {
     pub(crate) task: Task,
     /// The contenders are generators here, each with the server that it loads.
     pub(crate) workload: Workload,
-}
-
-const fn target(metric: Metric, against: Against, bound: Bound) -> Target {
-    Target { metric, against, bound }
-}
-
-const fn cost_to_wrk(most: f64) -> Target {
-    target(Metric::CpuMicros, Against::Contender("wrk"), Bound::AtMost(most))
 }
 
 const fn generator(name: &'static str, start: Start) -> Contender {
@@ -59,17 +51,8 @@ const fn scenario(
     (main_metric, targets): (Metric, &'static [Target]),
     task: Task,
 ) -> Scenario {
-    let workload = Workload {
-        name,
-        title,
-        path: "/json",
-        load,
-        runs: Runs::Always,
-        contenders,
-        main_metric,
-        targets,
-    };
-    Scenario { task, workload }
+    let workload = Workload::new(name, title, "/json", load, contenders, targets);
+    Scenario { task, workload: workload.always().by(main_metric) }
 }
 
 const KEPT_ALL: &[Contender] = &all(FLOOR_KEPT.start, FLOOR_PERSISTENT.start);
@@ -90,7 +73,7 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
         "kept alive, closed loop, 256 connections",
         Load::Kept { connections: 256 },
         KEPT_ALL,
-        (Metric::CpuMicros, &[cost_to_wrk(0.82)]),
+        (Metric::CpuMicros, &[Target::cpu_to("wrk", 0.82)]),
         Task::Closed,
     ),
     scenario(
@@ -98,7 +81,7 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
         "a connection for each request, 60 at a time",
         Load::Short { connections: 60 },
         SHORT_ALL,
-        (Metric::CpuMicros, &[cost_to_wrk(1.02)]),
+        (Metric::CpuMicros, &[Target::cpu_to("wrk", 1.02)]),
         Task::Closed,
     ),
     scenario(
@@ -106,7 +89,7 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
         "pipelined 16 deep, 256 connections",
         Load::Pipelined { connections: 256, depth: 16 },
         PIPELINED_ALL,
-        (Metric::CpuMicros, &[cost_to_wrk(0.6)]),
+        (Metric::CpuMicros, &[Target::cpu_to("wrk", 0.6)]),
         Task::Closed,
     ),
     scenario(
@@ -117,9 +100,9 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
         (
             Metric::SentLateP99,
             &[
-                target(Metric::SentLateP99, Against::Itself, Bound::AtMost(50.0)),
+                Target::at_most(Metric::SentLateP99, Against::Itself, 50.0),
                 // Waiting for a free connection does not count as late: a rate that was not kept shows here.
-                target(Metric::Rate, Against::Itself, Bound::AtLeast(49_500.0)),
+                Target::at_least(Metric::Rate, Against::Itself, 49_500.0),
             ],
         ),
         Task::Paced { per_second: 50_000 },
@@ -131,10 +114,7 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
          meanwhile (wrk 4, closed loop)",
         Load::Kept { connections: 64 },
         STALLED,
-        (
-            Metric::LatencyP99,
-            &[target(Metric::LatencyP99, Against::Itself, Bound::AtLeast(50_000.0))],
-        ),
+        (Metric::LatencyP99, &[Target::at_least(Metric::LatencyP99, Against::Itself, 50_000.0)]),
         Task::Paced { per_second: 10_000 },
     ),
     scenario(
@@ -146,8 +126,8 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
         (
             Metric::Rate,
             &[
-                target(Metric::Rate, Against::Contender("wrk"), Bound::AtLeast(0.95)),
-                target(Metric::Rate, Against::Contender("wrk"), Bound::AtMost(1.05)),
+                Target::at_least(Metric::Rate, Against::Contender("wrk"), 0.95),
+                Target::at_most(Metric::Rate, Against::Contender("wrk"), 1.05),
             ],
         ),
         Task::Closed,

@@ -13,9 +13,12 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
-use crate::bench::{host, report};
+use crate::bench::host;
+use crate::bench::report::aligned;
+use crate::bench::run::Report;
 use crate::failure::Failure;
 use crate::process;
+use crate::scratch::Scratch;
 use crate::workspace;
 
 use baseline::{Baseline, Figures, difference};
@@ -56,7 +59,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let requests = arguments.take_number("--requests")?.unwrap_or(REQUESTS);
     let requests = requests.max(1).next_multiple_of(PIPELINED);
     let only = arguments.take_list("--only")?;
-    let place = arguments.take_value("--report")?.map(PathBuf::from);
+    let mut report = Report::take("instructions", &mut arguments)?;
     arguments.finish()?;
     if let Some(stranger) = only.iter().find(|name| !WORKLOADS.contains(&name.as_str())) {
         let names = WORKLOADS.join(", ");
@@ -66,13 +69,13 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
         return Err(Failure::Work("valgrind is not installed (apt: valgrind)".to_owned()));
     }
     let program = build()?;
-    let folder = report::Scratch::new("instructions")?;
+    let name = format!("bench/instructions-scratch-{}", std::process::id());
+    let folder = Scratch::at(workspace::target_folder()?.join(name))?;
     let (kept, kept_by) = baseline::read()?;
-    let mut text = heading(requests);
+    report.say(&heading(requests));
     if let Some(compiler) = kept_by.filter(|compiler| *compiler != host::compiler()) {
-        text.push_str(&format!("the kept figures are of {compiler}: not the same code\n\n"));
+        report.say(&format!("the kept figures are of {compiler}: not the same code\n\n"));
     }
-    print!("{text}");
     let mut outcomes = Vec::new();
     let mut left_out = String::new();
     for name in WORKLOADS {
@@ -86,10 +89,12 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
             Err(failure) => left_out.push_str(&format!("{name} left out: {failure}\n")),
         }
     }
-    let tables = tables(&outcomes, &kept) + "\n" + &left_out;
-    print!("{tables}");
-    text.push_str(&tables);
-    report::write("instructions", place.as_deref(), &text, &to_json(&outcomes, &kept, requests))?;
+    report.say(&(tables(&outcomes, &kept) + "\n" + &left_out));
+    report.note("compiler", host::compiler());
+    report.note("commit", host::commit());
+    report.note("requests", requests);
+    report.note("workloads", to_json(&outcomes, &kept));
+    report.write()?;
     if save {
         let figures: Baseline =
             outcomes.iter().map(|outcome| (outcome.name.to_owned(), outcome.figures())).collect();
@@ -144,7 +149,7 @@ fn tables(outcomes: &[Difference], kept: &Baseline) -> String {
             format!("{} ({} of the simulator)", outcome.ours.lines, outcome.twin.lines),
         ]);
     }
-    let mut text = report::aligned(&rows);
+    let mut text = aligned(&rows);
     for outcome in outcomes {
         text.push_str(&format!(
             "\n{}: self instructions, and what the simulator takes of them\n",
@@ -158,7 +163,7 @@ fn tables(outcomes: &[Difference], kept: &Baseline) -> String {
     text
 }
 
-fn to_json(outcomes: &[Difference], kept: &Baseline, requests: u64) -> Value {
+fn to_json(outcomes: &[Difference], kept: &Baseline) -> Vec<Value> {
     let workloads = outcomes.iter().map(|outcome| {
         let figures = outcome.figures();
         json!({
@@ -179,12 +184,7 @@ fn to_json(outcomes: &[Difference], kept: &Baseline, requests: u64) -> Value {
                 .collect::<Vec<_>>(),
         })
     });
-    json!({
-        "compiler": host::compiler(),
-        "commit": host::commit(),
-        "requests": requests,
-        "workloads": workloads.collect::<Vec<_>>(),
-    })
+    workloads.collect()
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub(crate) fn compare(
 ) -> Comparison {
     let mut outcome = Comparison::new(workload);
     let mut running = conditions.start_all(workload, &mut outcome);
-    for _ in 0..conditions.rounds {
+    for _ in 0..conditions.run.rounds {
         keep(&mut running, &mut outcome, |contender, server| {
             measure(contender, server.address, (workload, harm), conditions).map(Some)
         });
@@ -51,9 +51,9 @@ fn words(
         return Err(Failure::Work("the others come at a rate".to_owned()));
     };
     let way = format!("--warmup 1s --rate {BESIDE_PER_SECOND}");
-    let (site, duration) = (conditions.site, conditions.duration);
+    let (site, duration) = (conditions.site, conditions.run.duration);
     let url = format!("http://{address}{}", workload.path);
-    ours::words(site, &url, connections, duration, &way)
+    ours::words(site, ("http", &url), connections, duration, &way)
 }
 
 fn measure(

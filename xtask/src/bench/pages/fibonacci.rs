@@ -61,7 +61,7 @@ pub(crate) fn compare(
         let words = words(contender.name, times, conditions.site)?;
         Ok((words.join(" "), words))
     });
-    for _ in 0..conditions.rounds {
+    for _ in 0..conditions.run.rounds {
         keep(&mut programs, &mut outcome, |_, words| measure(words, times, conditions).map(Some));
     }
     outcome
@@ -83,7 +83,7 @@ fn words(name: &str, times: u32, site: &Site) -> Result<Vec<String>, Failure> {
 }
 
 fn measure(words: &[String], times: u32, conditions: &Conditions) -> Result<Sample, Failure> {
-    let core = conditions.cores.server.to_string();
+    let core = conditions.run.cores.server.to_string();
     let pinned: Vec<String> =
         ["taskset", "-c", &core].map(str::to_owned).into_iter().chain(words.to_vec()).collect();
     let output = trial::timed(&pinned)?;

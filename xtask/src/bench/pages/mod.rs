@@ -12,19 +12,14 @@ mod scenario;
 mod steady;
 mod waiting;
 
-use std::path::PathBuf;
-use std::time::Duration;
-
-use serde_json::json;
-
 use crate::arguments::Arguments;
 use crate::bench::contender::Contender;
-use crate::bench::host::Cores;
-use crate::bench::report::{self, Comparison};
+use crate::bench::report::Comparison;
+use crate::bench::run::{Report, Run, Settings};
 use crate::bench::running::Running;
 use crate::bench::site::Site;
 use crate::bench::workload::{Workload, choose_among};
-use crate::bench::{ROUNDS, SECONDS, host, start_each};
+use crate::bench::{ROUNDS, SECONDS, start_each};
 use crate::client;
 use crate::failure::Failure;
 use crate::server;
@@ -38,12 +33,9 @@ const FIBONACCI_TIMES_FULL: u32 = 5;
 /// The constants of all comparisons of a run.
 #[derive(Clone, Copy)]
 struct Conditions<'a> {
-    rounds: u64,
-    duration: Duration,
+    run: &'a Run,
     fibonacci_times: u32,
     site: &'a Site,
-    cores: &'a Cores,
-    descriptors: u64,
 }
 
 impl Conditions<'_> {
@@ -53,7 +45,7 @@ impl Conditions<'_> {
         let words = folder::words(contender.start, self.site, address)?;
         let request = client::request(address, &folder::path_at(contender.start, path));
         let name = contender.name;
-        Running::launch(name, address, request.as_bytes(), &words, self.site, self.cores)
+        Running::launch(name, address, request.as_bytes(), &words, self.site, &self.run.cores)
     }
 
     /// Starts all servers that can be started; the others are reported.
@@ -72,46 +64,27 @@ impl Conditions<'_> {
 /// Runs the verb.
 pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Failure> {
     let quick = arguments.take_switch("--quick");
-    let (rounds, seconds) = if quick { (1, 1) } else { (ROUNDS, SECONDS) };
-    let rounds = arguments.take_number("--rounds")?.unwrap_or(rounds).max(1);
-    let seconds = arguments.take_number("--seconds")?.unwrap_or(seconds).max(1);
+    let settings = Settings::take(&mut arguments, if quick { (1, 1) } else { (ROUNDS, SECONDS) })?;
     let full = arguments.take_switch("--full");
     let fibonacci_times = if full { FIBONACCI_TIMES_FULL } else { FIBONACCI_TIMES };
-    let only = arguments.take_list("--only")?;
-    let place = arguments.take_value("--report")?.map(PathBuf::from);
+    let mut report = Report::take("pages", &mut arguments)?;
     arguments.finish()?;
-    let chosen = choose_among(SCENARIOS, &only, |scenario| &scenario.workload)?;
-    // Builds first: a build may use every core, and from then on this process has one.
+    let chosen = choose_among(SCENARIOS, &settings.only, |scenario| &scenario.workload)?;
     let site = prepare(&chosen)?;
-    let cores = Cores::take()?;
-    let descriptors = host::raise_descriptor_limit();
-    let facts = host::facts(&cores, descriptors);
-    let command = format!("cargo xtask bench {}", words.join(" "));
-    let mut text = format!(
-        "{command}\nserver on core {}, load on core {}; {rounds} rounds of {seconds} s, contenders in turn; \
-         medians, below them the least and the most\n{}\n{}\n",
-        cores.server,
-        cores.load,
-        answer::NOTE,
-        host::text(&facts)
+    let run = Run::begin(&settings)?;
+    report.begin(
+        words,
+        &run,
+        ["server", "load"],
+        ", contenders in turn; medians, below them the least and the most",
     );
-    print!("{text}");
-    let duration = Duration::from_secs(seconds);
-    let conditions =
-        Conditions { rounds, duration, fibonacci_times, site: &site, cores: &cores, descriptors };
-    let mut outcomes = Vec::new();
+    report.say(&format!("{}\n\n", answer::NOTE));
+    report.note("fibonacci_times", fibonacci_times);
+    let conditions = Conditions { run: &run, fibonacci_times, site: &site };
     for scenario in chosen {
-        let outcome = compare(scenario, &conditions);
-        let table = outcome.table() + "\n";
-        print!("{table}");
-        text.push_str(&table);
-        outcomes.push(outcome.to_json());
+        report.add(&compare(scenario, &conditions));
     }
-    let value = json!({
-        "command": command, "host": facts, "rounds": rounds, "seconds": seconds,
-        "fibonacci_times": fibonacci_times, "workloads": outcomes,
-    });
-    report::write("pages", place.as_deref(), &text, &value)
+    report.write()
 }
 
 /// Builds what the comparisons need and writes the files of the servers.

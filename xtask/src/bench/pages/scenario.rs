@@ -5,7 +5,7 @@
 use crate::bench::contender::{Contender, OURS, Start};
 use crate::bench::sample::Metric;
 use crate::bench::target::{Against, Target};
-use crate::bench::workload::{Load, Runs, Workload};
+use crate::bench::workload::{Load, Workload};
 
 /// nginx with its Lua module.
 pub(crate) const NGINX_LUA: &str = "nginx-lua";
@@ -110,16 +110,12 @@ const HELLO_FIELD: &[Contender] =
 
 const BESIDE_FIELD: &[Contender] = &[contender(UNDISTURBED, Start::Serve), OURS_SERVES];
 
-const fn cpu_against(name: &'static str, most: f64) -> Target {
-    Target::at_most(Metric::CpuMicros, Against::Contender(name), most)
-}
-
 const fn seconds_against(name: &'static str, most: f64) -> Target {
     Target::at_most(Metric::CpuSeconds, Against::Contender(name), most)
 }
 
-const PAGE_TARGETS: &[Target] = &[cpu_against(NGINX_LUA, 0.9)];
-const HELLO_TARGETS: &[Target] = &[cpu_against(NGINX_LUA, 0.9), cpu_against(RUST, 1.25)];
+const PAGE_TARGETS: &[Target] = &[Target::cpu_to(NGINX_LUA, 0.9)];
+const HELLO_TARGETS: &[Target] = &[Target::cpu_to(NGINX_LUA, 0.9), Target::cpu_to(RUST, 1.25)];
 
 const fn page(name: &'static str, title: &'static str, load: Load) -> Scenario {
     let (path, fields, contenders, targets): (_, Fields, _, _) = match name.as_bytes()[0] {
@@ -128,19 +124,8 @@ const fn page(name: &'static str, title: &'static str, load: Load) -> Scenario {
         b'c' => ("/heavy", &[], FIELD, PAGE_TARGETS),
         _ => ("/hello", &[], HELLO_FIELD, PAGE_TARGETS),
     };
-    Scenario {
-        task: Task::Page(fields),
-        workload: Workload {
-            name,
-            title,
-            path,
-            load,
-            runs: Runs::Always,
-            contenders,
-            main_metric: Metric::CpuMicros,
-            targets,
-        },
-    }
+    let workload = Workload::new(name, title, path, load, contenders, targets).always();
+    Scenario { task: Task::Page(fields), workload }
 }
 
 const WAITING_TARGETS: &[Target] =
@@ -153,19 +138,10 @@ const fn waiting(
     (waits_for, connections): (WaitsFor, u64),
     contenders: &'static [Contender],
 ) -> Scenario {
-    Scenario {
-        task: Task::Waiting(waits_for),
-        workload: Workload {
-            name,
-            title,
-            path,
-            load: Load::Idle { connections },
-            runs: Runs::Always,
-            contenders,
-            main_metric: Metric::WaitingBytes,
-            targets: WAITING_TARGETS,
-        },
-    }
+    let load = Load::Idle { connections };
+    let workload = Workload::new(name, title, path, load, contenders, WAITING_TARGETS);
+    let workload = workload.always().by(Metric::WaitingBytes);
+    Scenario { task: Task::Waiting(waits_for), workload }
 }
 
 const BESIDE_TARGETS: &[Target] = &[
@@ -183,19 +159,10 @@ const fn beside(
     path: &'static str,
     status: Option<u16>,
 ) -> Scenario {
-    Scenario {
-        task: Task::Beside(Harm { path, body: HarmBody::None, status }),
-        workload: Workload {
-            name,
-            title,
-            path: "/hello",
-            load: Load::Paced { connections: 10, percent: 50 },
-            runs: Runs::Always,
-            contenders: BESIDE_FIELD,
-            main_metric: Metric::LatencyP99,
-            targets: BESIDE_TARGETS,
-        },
-    }
+    let load = Load::Paced { connections: 10, percent: 50 };
+    let workload = Workload::new(name, title, "/hello", load, BESIDE_FIELD, BESIDE_TARGETS);
+    let task = Task::Beside(Harm { path, body: HarmBody::None, status });
+    Scenario { task, workload: workload.always() }
 }
 
 const fn kept(connections: u32) -> Load {
@@ -222,21 +189,21 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     page("d-100", "hello page, a connection for each request, 100 at a time", short(100)),
     Scenario {
         task: Task::Fibonacci,
-        workload: Workload {
-            name: "e",
-            title: "fib(40), recursive",
-            path: "",
-            load: Load::None,
-            runs: Runs::Always,
-            contenders: &[
+        workload: Workload::new(
+            "e",
+            "fib(40), recursive",
+            "",
+            Load::None,
+            &[
                 contender(C_PLAIN, Start::Serve),
                 contender(C_OPTIMISED, Start::Serve),
                 contender(OURS, Start::Serve),
                 contender(BYTE_CODE, Start::Serve),
             ],
-            main_metric: Metric::CpuSeconds,
-            targets: &[seconds_against(C_PLAIN, 1.0), seconds_against(BYTE_CODE, 0.2)],
-        },
+            &[seconds_against(C_PLAIN, 1.0), seconds_against(BYTE_CODE, 0.2)],
+        )
+        .always()
+        .by(Metric::CpuSeconds),
     },
     waiting(
         "f-sleep",

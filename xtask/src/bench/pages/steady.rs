@@ -34,16 +34,16 @@ pub(crate) fn compare(
     agree(&mut running, workload, fields, &mut outcome);
     let shown = load_shown(workload, fields, conditions);
     outcome.note_load(&shown.unwrap_or_else(|failure| failure.to_string()));
-    let warm_up = conditions.duration.min(Duration::from_secs(WARM_UP_SECONDS));
+    let warm_up = conditions.run.duration.min(Duration::from_secs(WARM_UP_SECONDS));
     let measure = |contender: &Contender, server: &Running, duration| {
         measure(workload, fields, contender, server, (duration, conditions))
     };
     keep(&mut running, &mut outcome, |contender, server| {
         measure(contender, server, warm_up).map(|_warm| None)
     });
-    for _ in 0..conditions.rounds {
+    for _ in 0..conditions.run.rounds {
         keep(&mut running, &mut outcome, |contender, server| {
-            measure(contender, server, conditions.duration).map(Some)
+            measure(contender, server, conditions.run.duration).map(Some)
         });
     }
     outcome
@@ -80,8 +80,8 @@ fn measure(
     server: &Running,
     (duration, conditions): (Duration, &Conditions),
 ) -> Result<Sample, Failure> {
-    let Conditions { site, cores, descriptors, .. } = *conditions;
-    let measuring = Measuring { workload, site, cores, descriptors };
+    let Conditions { site, run, .. } = *conditions;
+    let measuring = Measuring { workload, site, run };
     measuring.loaded(server, |address, path| {
         let path = folder::path_at(contender.start, path);
         let words = load::words(workload.load, address, &path, duration, site)?;
@@ -104,8 +104,8 @@ fn load_shown(
     conditions: &Conditions,
 ) -> Result<String, Failure> {
     let address = SocketAddr::from(([127, 0, 0, 1], 1));
-    let Conditions { site, duration, .. } = *conditions;
-    let words = load::words(workload.load, address, workload.path, duration, site)?;
+    let Conditions { site, run, .. } = *conditions;
+    let words = load::words(workload.load, address, workload.path, run.duration, site)?;
     let quoted = with_fields(words, fields)
         .into_iter()
         .map(|word| if word.contains(' ') { format!("'{word}'") } else { word });

@@ -47,13 +47,13 @@ pub(crate) fn compare(
     let Load::Idle { connections } = workload.load else {
         unreachable!("pages wait on connections that are held")
     };
-    let count = connections.min(conditions.descriptors.saturating_sub(SPARE_DESCRIPTORS));
+    let count = connections.min(conditions.run.descriptors.saturating_sub(SPARE_DESCRIPTORS));
     if count < connections {
-        println!("only {count} pages: the descriptor limit is {}", conditions.descriptors);
+        println!("only {count} pages: the descriptor limit is {}", conditions.run.descriptors);
     }
     outcome.note_load(&format!("{count} connections of our own, held"));
     let mut left: Vec<&Contender> = workload.contenders.iter().collect();
-    for _ in 0..conditions.rounds.min(MEMORY_ROUNDS) {
+    for _ in 0..conditions.run.rounds.min(MEMORY_ROUNDS) {
         left.retain(|contender| {
             let measured = measure_one(contender, workload, waits_for, count, conditions);
             match measured {

@@ -8,15 +8,15 @@ mod import;
 mod scenario;
 mod servers;
 
-use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::arguments::Arguments;
 use crate::bench::contender::{Contender, Start};
-use crate::bench::host::{self, Cores};
-use crate::bench::report::{self, Comparison};
+use crate::bench::report::Comparison;
+use crate::bench::run::{Report, Run, Settings};
 use crate::bench::running::Running;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::site::Site;
@@ -29,59 +29,38 @@ use scenario::{SCENARIOS, Scenario, Task};
 /// Rounds of scenarios that start their servers anew each time.
 const FRESH_ROUNDS: u64 = 3;
 
-/// The settings of a run.
-struct Conditions<'a> {
-    rounds: u64,
-    seconds: u64,
-    site: &'a Site,
-    cores: &'a Cores,
-}
-
 /// Runs the verb.
 pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Failure> {
     let quick = arguments.take_switch("--quick");
     let rounds = if quick { 1 } else { ROUNDS };
-    let rounds = arguments.take_number("--rounds")?.unwrap_or(rounds).max(1);
-    let seconds = arguments.take_number("--seconds")?.unwrap_or(SECONDS).max(1);
-    let only = arguments.take_list("--only")?;
-    let place = arguments.take_value("--report")?.map(PathBuf::from);
+    let settings = Settings::take(&mut arguments, (rounds, SECONDS))?;
+    let mut report = Report::take("store", &mut arguments)?;
     arguments.finish()?;
-    let chosen = choose_among(SCENARIOS, &only, |scenario| &scenario.workload)?;
+    let chosen = choose_among(SCENARIOS, &settings.only, |scenario| &scenario.workload)?;
     let contenders = chosen.iter().flat_map(|scenario| scenario.workload.contenders);
     let site = Site::with_programs(contenders.map(|contender| contender.start))?;
-    let cores = Cores::take()?;
-    let facts = host::facts(&cores, host::raise_descriptor_limit());
-    let command = format!("cargo xtask bench {}", words.join(" "));
+    let run = Run::begin(&settings)?;
     let syncs = disk::syncs_per_second(site.folder())?;
-    let mut text = format!(
-        "{command}\nserver on core {}, load on core {}; {rounds} rounds of {seconds} s, contenders in a new \
-         random order each; medians, below them the least and the most\nthe disk takes {syncs:.0} writes of \
-         a page with fdatasync a second, one after the other\n{}\n",
-        cores.server,
-        cores.load,
-        host::text(&facts)
+    report.begin(
+        words,
+        &run,
+        ["server", "load"],
+        ", contenders in a new random order each; medians, below them the least and the most",
     );
-    print!("{text}");
-    let conditions = Conditions { rounds, seconds, site: &site, cores: &cores };
-    let mut outcomes = Vec::new();
+    report.say(&format!(
+        "the disk takes {syncs:.0} writes of a page with fdatasync a second, one after the other\n\n"
+    ));
+    report.note("syncs_per_second", syncs);
     for scenario in chosen {
-        let outcome = compare(scenario, &conditions);
-        let table = outcome.table() + "\n";
-        print!("{table}");
-        text.push_str(&table);
-        outcomes.push(outcome.to_json());
+        report.add(&compare(scenario, &run, &site));
     }
-    let value = json!({
-        "command": command, "host": facts, "rounds": rounds, "seconds": seconds,
-        "syncs_per_second": syncs, "workloads": outcomes,
-    });
-    report::write("store", place.as_deref(), &text, &value)
+    report.write()
 }
 
-fn compare(scenario: &'static Scenario, conditions: &Conditions<'_>) -> Comparison {
+fn compare(scenario: &'static Scenario, run: &Run, site: &Site) -> Comparison {
     let mut outcome = Comparison::new(&scenario.workload);
     if let Task::Import { rows } = scenario.task {
-        match import::measure(rows, conditions.site) {
+        match import::measure(rows, site) {
             Ok(sample) => outcome.add(crate::bench::contender::OURS, sample),
             Err(failure) => outcome.skip_all(&failure.to_string()),
         }
@@ -90,21 +69,21 @@ fn compare(scenario: &'static Scenario, conditions: &Conditions<'_>) -> Comparis
     let mut last_load = String::new();
     let contenders = scenario.workload.contenders.iter();
     let mut running = start_each(contenders, &mut outcome, |contender| {
-        let (server, load) = prepared(contender, scenario.task, conditions)?;
+        let (server, load) = prepared(contender, scenario.task, run, site)?;
         last_load = load;
         Ok((server.command.clone(), server))
     });
     outcome.note_load(&last_load);
     let is_fresh = matches!(scenario.task, Task::Idle { .. });
-    let rounds = if is_fresh { conditions.rounds.min(FRESH_ROUNDS) } else { conditions.rounds };
+    let rounds = if is_fresh { run.rounds.min(FRESH_ROUNDS) } else { run.rounds };
     let mut random = fastrand::Rng::with_seed(rounds);
     for _ in 0..rounds {
         random.shuffle(&mut running);
         keep(&mut running, &mut outcome, |contender, server| {
             if is_fresh {
-                *server = servers::start(contender, conditions.site, conditions.cores)?;
+                *server = servers::start(contender, site, &run.cores)?;
             }
-            measure(contender, server, scenario.task, conditions).map(Some)
+            measure(contender, server, scenario.task, (run.duration, site)).map(Some)
         });
     }
     outcome
@@ -114,15 +93,16 @@ fn compare(scenario: &'static Scenario, conditions: &Conditions<'_>) -> Comparis
 fn prepared(
     contender: &Contender,
     task: Task,
-    conditions: &Conditions<'_>,
+    run: &Run,
+    site: &Site,
 ) -> Result<(Running, String), Failure> {
-    let server = servers::start(contender, conditions.site, conditions.cores)?;
+    let server = servers::start(contender, site, &run.cores)?;
     if let (Task::Read { keys, .. }, false) = (task, matches!(contender.start, Start::Floor { .. }))
     {
         let way = format!("--fill --keys {keys} -d 1s --warmup 0s");
-        ask(&servers::words(contender.start, server.address, conditions.site, &way)?)?;
+        ask(&servers::words(contender.start, server.address, site, &way)?)?;
     }
-    let words = servers::words(contender.start, server.address, conditions.site, &way(task, 1))?;
+    let words = servers::words(contender.start, server.address, site, &way(task, 1))?;
     Ok((server, words.join(" ")))
 }
 
@@ -149,10 +129,10 @@ fn measure(
     contender: &Contender,
     server: &Running,
     task: Task,
-    conditions: &Conditions<'_>,
+    (duration, site): (Duration, &Site),
 ) -> Result<Sample, Failure> {
-    let way = way(task, conditions.seconds);
-    let words = servers::words(contender.start, server.address, conditions.site, &way)?;
+    let way = way(task, duration.as_secs());
+    let words = servers::words(contender.start, server.address, site, &way)?;
     let report = ask(&words)?;
     read(&report, task).ok_or_else(|| Failure::Work(format!("it measured nothing: {report}")))
 }
@@ -192,6 +172,8 @@ fn read(report: &Value, task: Task) -> Option<Sample> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

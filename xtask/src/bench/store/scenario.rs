@@ -4,8 +4,8 @@
 
 use crate::bench::contender::{Contender, FLOOR_RESP, OURS, Start};
 use crate::bench::sample::Metric;
-use crate::bench::target::{Against, Bound, Target};
-use crate::bench::workload::{Load, Runs, Workload};
+use crate::bench::target::{Against, Target};
+use crate::bench::workload::{Load, Workload};
 
 /// Keys of the scenarios that read.
 pub(crate) const KEYS: u64 = 1_000_000;
@@ -58,21 +58,16 @@ const fn redis(fsync: &'static str) -> Contender {
 const READERS: &[Contender] = &[FLOOR_RESP, STORE, redis("never"), MEMCACHED];
 const READERS_IN_DEPTH: &[Contender] = &[redis("never"), STORE];
 
-const fn at_most(against: Against, metric: Metric, bound: f64) -> Target {
-    Target { metric, against, bound: Bound::AtMost(bound) }
-}
-
-const CHEAPER_THAN_REDIS: Target = at_most(Against::Contender("redis"), Metric::CpuMicros, 1.0);
-const CHEAPER_THAN_MEMCACHED: Target =
-    at_most(Against::Contender("memcached"), Metric::CpuMicros, 1.0);
+const CHEAPER_THAN_REDIS: Target = Target::cpu_to("redis", 1.0);
+const CHEAPER_THAN_MEMCACHED: Target = Target::cpu_to("memcached", 1.0);
 
 const HOT: &[Target] = &[
-    at_most(Against::Above("floor"), Metric::CpuMicros, 0.4),
+    Target::at_most(Metric::CpuMicros, Against::Above("floor"), 0.4),
     CHEAPER_THAN_REDIS,
     CHEAPER_THAN_MEMCACHED,
 ];
 const RANDOM: &[Target] = &[
-    at_most(Against::Above("floor"), Metric::CpuMicros, 0.9),
+    Target::at_most(Metric::CpuMicros, Against::Above("floor"), 0.9),
     CHEAPER_THAN_REDIS,
     CHEAPER_THAN_MEMCACHED,
     Target::at_least(Metric::Rate, Against::Itself, 100_000.0),
@@ -80,8 +75,8 @@ const RANDOM: &[Target] = &[
 const DEEP: &[Target] = &[CHEAPER_THAN_REDIS];
 const DURABLE: &[Target] = &[Target::at_least(Metric::Rate, Against::Contender("redis"), 1.0)];
 const SMALL: &[Target] = &[
-    at_most(Against::Itself, Metric::ResidentBytes, 256.0),
-    at_most(Against::Contender("redis"), Metric::ResidentBytes, 0.1),
+    Target::at_most(Metric::ResidentBytes, Against::Itself, 256.0),
+    Target::at_most(Metric::ResidentBytes, Against::Contender("redis"), 0.1),
 ];
 
 const fn workload(
@@ -91,8 +86,7 @@ const fn workload(
     contenders: &'static [Contender],
     targets: &'static [Target],
 ) -> Workload {
-    let (path, load, runs) = ("/", Load::None, Runs::Always);
-    Workload { name, title, path, load, runs, contenders, main_metric, targets }
+    Workload::new(name, title, "/", Load::None, contenders, targets).always().by(main_metric)
 }
 
 const fn read(

@@ -5,12 +5,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::bench::brokers::installed;
 use crate::bench::contender::{Contender, Start, VALUE_BYTES};
 use crate::bench::host::Cores;
 use crate::bench::running::Running;
 use crate::bench::site::{Site, shown};
 use crate::failure::Failure;
+use crate::process::installed;
 use crate::server;
 
 /// Starts an empty store.
@@ -27,11 +27,10 @@ pub(crate) fn start(contender: &Contender, site: &Site, cores: &Cores) -> Result
             std::fs::create_dir_all(&site_folder)?;
             let configuration = format!("[store]\npath = \"../data\"\nsync = \"{sync}\"\n");
             std::fs::write(site_folder.join("velodrome.toml"), configuration)?;
-            let line = format!("--schedulers 1 --listen-resp {address} --listen 127.0.0.1:0");
-            let mut words = vec![shown(&site.velodrome()?), "serve".to_owned()];
-            words.push(shown(&site_folder));
-            words.extend(line.split(' ').map(str::to_owned));
-            words
+            let folder = site_folder.display();
+            site.ours(&format!(
+                "serve {folder} --schedulers 1 --listen-resp {address} --listen 127.0.0.1:0"
+            ))?
         }
         Start::RedisStore { fsync } => {
             let log = match fsync {
@@ -83,7 +82,5 @@ pub(crate) fn words(
     };
     // The floor sends the same bytes for every request.
     let unchecked = if matches!(start, Start::Floor { .. }) { " --unchecked" } else { "" };
-    let line = format!("bench store {place} -t 1 --json --value {VALUE_BYTES} {way}{unchecked}");
-    let velodrome = shown(&site.velodrome()?);
-    Ok(std::iter::once(velodrome).chain(line.split_whitespace().map(str::to_owned)).collect())
+    site.ours(&format!("bench store {place} -t 1 --json --value {VALUE_BYTES} {way}{unchecked}"))
 }

@@ -244,11 +244,6 @@ impl HeadBuilder {
             expects_continue: self.expects_continue && self.has_body,
         })
     }
-
-    /// Bytes of memory that its room has.
-    pub(crate) fn held_bytes(&self) -> usize {
-        self.list.cost() + self.cookie.capacity()
-    }
 }
 
 /// Returns the size of the path.

@@ -1,10 +1,17 @@
 //! RFC 9110 section 12.5.3.
 
 use proptest::prelude::*;
-use wire::http::encoding::{Accepted, Available, Coding, choose};
+use wire::http::encoding::{Accepted, Available, Coding};
 use wire::limits::ACCEPT_ENCODING_MEMBERS_MAXIMUM;
 
 const GZIP_ONLY: Available = Available::IDENTITY.with(Coding::Gzip);
+
+/// The choice for a single line of the field, or for none.
+fn choose(accept: Option<&[u8]>, available: Available) -> Option<Coding> {
+    let mut accepted = Accepted::default();
+    accept.into_iter().for_each(|line| accepted.read_line(line));
+    accepted.choose(available)
+}
 
 fn of_all(accept: &str) -> Option<Coding> {
     choose(Some(accept.as_bytes()), Available::ALL)
