@@ -129,15 +129,16 @@ fn least(place: &mut Option<u64>, value: u64) {
 
 /// A number of seconds (section 1.2.2). One that cannot be read is 0, so that nothing is fresh by it.
 pub(crate) fn seconds(argument: Option<&[u8]>) -> u64 {
-    let digits = argument.unwrap_or_default();
-    if digits.is_empty() {
-        return 0;
-    }
+    seconds_up_to(argument.unwrap_or_default(), SECONDS_MAX)
+}
+
+/// The same of digits, at most so many.
+pub(crate) fn seconds_up_to(digits: &[u8], most: u64) -> u64 {
     let value = digits.iter().try_fold(0_u64, |value, byte| {
         let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
         Some(value.saturating_mul(10).saturating_add(digit))
     });
-    value.unwrap_or(0).min(SECONDS_MAX)
+    value.unwrap_or(0).min(most)
 }
 
 /// The members of one line: names, and arguments without their quotation marks.

@@ -6,7 +6,7 @@ use wire::http::date;
 use wire::http::head::Fields;
 
 use crate::answer_head::AnswerHead;
-use crate::control::{Control, seconds};
+use crate::control::{Control, seconds, seconds_up_to};
 use crate::limits::{HEURISTIC_MAX_S, HEURISTIC_PART, SECONDS_MAX};
 use crate::rules::{CacheRules, Guessing};
 use crate::time::Time;
@@ -55,7 +55,8 @@ impl Freshness {
     ) -> Option<Self> {
         let AnswerHead { status, fields } = answer;
         let date = fields.first("date").and_then(date::parse).unwrap_or(heard.unix_s);
-        let said = said_lifetime(fields, control, date);
+        let for_caches = AccelExpires::of(fields).and_then(|said| said.lifetime_s(heard));
+        let said = for_caches.or_else(|| said_lifetime(fields, control, date));
         let (lifetime_s, basis) = match said {
             Some(lifetime) => (lifetime, Basis::Said),
             None if control.no_cache => (0, Basis::Said),
@@ -136,6 +137,46 @@ impl Freshness {
     }
 }
 
+/// `X-Accel-Expires`: how long the cache in front of a server keeps an answer, whatever `Cache-Control` and `Expires`
+/// say to others (nginx, ngx_http_proxy_module).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccelExpires {
+    /// Not at all.
+    Never,
+    /// For so many seconds.
+    For(u64),
+    /// Until this time, in seconds since 1970.
+    Until(u64),
+    /// It is no number: nothing is known, but that something was to be said.
+    Unknown,
+}
+
+impl AccelExpires {
+    /// The one of an answer with these fields.
+    pub(crate) fn of(fields: &Fields<'_, '_>) -> Option<Self> {
+        let line = fields.first("x-accel-expires")?;
+        let (number, kind): (_, fn(u64) -> Self) = match line.strip_prefix(b"@") {
+            Some(time) => (time, Self::Until),
+            None => (line, Self::For),
+        };
+        let is_number = !number.is_empty() && number.iter().all(u8::is_ascii_digit);
+        Some(match seconds_up_to(number, u64::MAX) {
+            _ if !is_number => Self::Unknown,
+            0 => Self::Never,
+            number => kind(number),
+        })
+    }
+
+    fn lifetime_s(self, heard: Time) -> Option<u64> {
+        match self {
+            Self::Never => Some(0),
+            Self::For(seconds) => Some(seconds.min(SECONDS_MAX)),
+            Self::Until(unix_s) => Some(unix_s.saturating_sub(heard.unix_s).min(SECONDS_MAX)),
+            Self::Unknown => None,
+        }
+    }
+}
+
 /// The lifetime that an answer says (section 4.2.1).
 fn said_lifetime(fields: &Fields<'_, '_>, control: &Control, date: u64) -> Option<u64> {
     if let Some(lifetime) = control.s_maxage.or(control.max_age) {
@@ -158,8 +199,8 @@ fn assumed_lifetime(
     rules: &CacheRules,
     date: u64,
 ) -> Option<u64> {
-    // Its server has said something, in words that only nginx reads: perhaps that nobody is to store it.
-    if fields.has("x-accel-expires") {
+    // Its server has said something: perhaps that nobody is to store it.
+    if AccelExpires::of(fields) == Some(AccelExpires::Unknown) {
         return None;
     }
     let changed = match rules.guessing {

@@ -7,7 +7,7 @@ use wire::http::head::Fields;
 
 use crate::answer_head::AnswerHead;
 use crate::control::{Control, Wishes};
-use crate::freshness::{Basis, Freshness};
+use crate::freshness::{AccelExpires, Basis, Freshness};
 use crate::rules::{CacheRules, RequestDirectives, SetCookie};
 use crate::time::Time;
 use crate::vary::{Variant, Vary};
@@ -87,7 +87,8 @@ pub fn judge(
     }
     let wishes_no_store =
         rules.directives == RequestDirectives::Obeyed && Wishes::of(request).no_store;
-    if wishes_no_store || control.no_store && !control.must_understand {
+    let is_never = AccelExpires::of(&answer.fields) == Some(AccelExpires::Never);
+    if wishes_no_store || is_never || control.no_store && !control.must_understand {
         return Err(NotStored::NoStore);
     }
     if control.private {

@@ -35,6 +35,13 @@ fn the_lifetime_is_the_first_that_is_said() {
         // 1.2.2: what is too large is 2^31.
         ("Cache-Control: max-age=99999999999999999999999".to_owned(), 1 << 31),
         ("X: y".to_owned(), 7),
+        // What a server says to the cache in front of it.
+        ("X-Accel-Expires: 30\nCache-Control: max-age=10, s-maxage=20".to_owned(), 30),
+        (format!("X-Accel-Expires: @{}\n{}", NOW_S + 40, expires(50)), 40),
+        (format!("X-Accel-Expires: @{}\n{}", NOW_S - 1, expires(50)), 0),
+        ("X-Accel-Expires: 99999999999999999999999".to_owned(), 1 << 31),
+        ("X-Accel-Expires: off\nCache-Control: max-age=10".to_owned(), 10),
+        ("X-Accel-Expires: @\nCache-Control: max-age=10".to_owned(), 10),
         ("Pragma: no-cache".to_owned(), 7),
     ] {
         assert_eq!(lifetime(&lines, &plain), expected, "{lines}");

@@ -85,9 +85,15 @@ fn freshness_is_assumed_only_if_the_rules_say_so_and_nobody_is_known_by_a_cookie
     assert_eq!(refusal(500, "", "", &assuming), Some(NotStored::Unsaid));
     assert_eq!(refusal(302, "", "", &assuming), Some(NotStored::Unsaid));
     assert_eq!(refusal(200, "", "Cookie: a=b", &assuming), Some(NotStored::Cookie));
-    // The word of a server for nginx: it may be that nobody is to store this.
-    assert_eq!(refusal(200, "X-Accel-Expires: 0", "", &assuming), Some(NotStored::Unsaid));
-    assert_eq!(refusal(200, "X-Accel-Expires: 0\nCache-Control: max-age=9", "", &assuming), None);
+    // The word of a server for the cache in front of it.
+    assert_eq!(refusal(200, "X-Accel-Expires: 0", "", &assuming), Some(NotStored::NoStore));
+    let never = "X-Accel-Expires: 0\nCache-Control: max-age=9\nETag: \"e\"";
+    assert_eq!(refusal(200, never, "", &assuming), Some(NotStored::NoStore));
+    assert_eq!(refusal(200, "X-Accel-Expires: off", "", &assuming), Some(NotStored::Unsaid));
+    assert_eq!(refusal(200, "X-Accel-Expires: off\nCache-Control: max-age=9", "", &assuming), None);
+    assert_eq!(refusal(200, "X-Accel-Expires: 9", "", &CacheRules::default()), None);
+    let private = "X-Accel-Expires: 9\nCache-Control: private";
+    assert_eq!(refusal(200, private, "", &assuming), Some(NotStored::Private));
     let guessing = CacheRules { guessing: Guessing::On, ..CacheRules::default() };
     assert_eq!(refusal(200, &format!("Last-Modified: {}", date(NOW_S - 100)), "", &guessing), None);
     assert_eq!(refusal(200, "", "", &guessing), Some(NotStored::Unsaid));
