@@ -237,12 +237,14 @@ fn dump(way: &Way, output: Option<&Path>) -> Result<(), Failure> {
     output::print_line(&format!("{}", path.display()))
 }
 
+/// A value of a flag as it is written.
+fn word(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
 fn upstream(way: &Way, flags: &Upstream) -> Result<(), Failure> {
     let Upstream { name, action, server } = flags;
-    let word = match action {
-        Wanted::Drain => "drain",
-        Wanted::Up => "up",
-    };
+    let word = word(action);
     let unknown = |failure| match failure {
         Failure::Failed(told) if told.contains(" answered 404 ") => Failure::Failed(format!(
             "there is no server `{server}` in an upstream `{name}`; `velodrome ctl upstreams` shows them"

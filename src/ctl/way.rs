@@ -105,13 +105,7 @@ impl Way {
         let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
         match head.split(' ').nth(1).unwrap_or("none") {
             status if status.starts_with('2') => Ok(body.to_owned()),
-            // It says which word is wrong.
-            "400" if !body.is_empty() => Err(Failure::WrongUse(harmless_lines(body))),
-            // It says what stands against it, or who does not answer.
-            "409" | "503" if !body.is_empty() => {
-                Err(Failure::Failed(harmless_lines(body.trim_end())))
-            }
-            status => Err(self.refused(status, path)),
+            status => Err(self.refused(status, body.trim_end(), path)),
         }
     }
 }
@@ -147,17 +141,10 @@ impl Way {
                 }
                 Ok(())
             }
-            // It says what is wrong, or what stands against it.
-            status @ ("400" | "409" | "503") => {
-                let why = harmless_lines(&next()?.unwrap_or_default());
-                Err(match status {
-                    _ if why.is_empty() => self.refused(status, path),
-                    "400" => Failure::WrongUse(why),
-                    _ => Failure::Failed(why),
-                }
-                .into())
+            status => {
+                let why = next().ok().flatten().unwrap_or_default();
+                Err(self.refused(status, &why, path).into())
             }
-            status => Err(self.refused(status, path).into()),
         }
     }
 
@@ -186,8 +173,12 @@ impl Way {
         Failure::Failed(format!("`{self}` does not answer: {error}; does the server run?"))
     }
 
-    fn refused(&self, status: &str, path: &str) -> Failure {
+    fn refused(&self, status: &str, why: &str, path: &str) -> Failure {
         match status {
+            // It says which word is wrong.
+            "400" if !why.is_empty() => Failure::WrongUse(harmless_lines(why)),
+            // It says what stands against it, or who does not answer.
+            "409" | "503" if !why.is_empty() => Failure::Failed(harmless_lines(why)),
             "401" if matches!(self, Self::Network(_)) => Failure::Failed(format!(
                 "`{self}` does not know this key; --key-file names one of `keys` in [admin]"
             )),

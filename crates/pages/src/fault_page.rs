@@ -220,20 +220,9 @@ mod tests {
 
     use super::super::page::{PageDefect, PageKind};
     use super::*;
-    use config::PageName;
 
     fn page(file: &str, source: &str) -> Page {
-        let name = PageName::of(file).unwrap();
-        let (media_type, source) = ("text/html".into(), source.to_owned());
-        Page {
-            name,
-            kind: PageKind::Page,
-            media_type,
-            source,
-            lua: Some("".into()),
-            problem: None,
-            strangers: Vec::new(),
-        }
+        Page::of_text(PageKind::Page, file, source)
     }
 
     fn error(page: &str, line: u32, message: &str) -> ScriptError {

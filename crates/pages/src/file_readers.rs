@@ -165,27 +165,11 @@ fn is_of_name(byte: &u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use config::PageName;
-
     use super::*;
 
     fn set(kind: PageKind, texts: &[(&str, &str)]) -> FileReaders {
-        let page = |(file, text): &(&str, &str)| {
-            let name = match kind {
-                PageKind::Page => PageName::of(file),
-                PageKind::Module => PageName::of_module(file),
-            };
-            Arc::new(Page {
-                name: name.unwrap(),
-                kind,
-                media_type: "text/html".into(),
-                source: String::new(),
-                lua: Some((*text).into()),
-                problem: None,
-                strangers: Vec::new(),
-            })
-        };
-        FileReaders::of(&texts.iter().map(page).collect::<Vec<_>>())
+        let pages = texts.iter().map(|(file, text)| Arc::new(Page::of_text(kind, file, text)));
+        FileReaders::of(&pages.collect::<Vec<_>>())
     }
 
     #[test]

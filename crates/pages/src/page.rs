@@ -41,6 +41,24 @@ impl Page {
     pub(super) fn refusal(&self, problem: &PageDefect) -> String {
         format!("{}{problem}", self.name.file)
     }
+
+    /// A page of a test, whose source is its code.
+    #[cfg(test)]
+    pub(crate) fn of_text(kind: PageKind, file: &str, text: &str) -> Self {
+        let name = match kind {
+            PageKind::Page => PageName::of(file),
+            PageKind::Module => PageName::of_module(file),
+        };
+        Self {
+            name: name.expect("the file has the name of a page or module"),
+            kind,
+            media_type: "text/html".into(),
+            source: text.to_owned(),
+            lua: Some(text.into()),
+            problem: None,
+            strangers: Vec::new(),
+        }
+    }
 }
 
 /// The problem of a page. It is written after the name of its file.

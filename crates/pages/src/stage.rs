@@ -6,7 +6,6 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::PageName;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use script::engine::{HostAnswer, PageHost, PageLogLevel, RequestPart};
@@ -66,13 +65,8 @@ pub(super) fn pages(sources: &[(&str, &str)]) -> Vec<Arc<PageSet>> {
         let lowered =
             template::lower(source.as_bytes(), template::Escape::of_extension("html")).unwrap();
         set.pages.push(Arc::new(Page {
-            name: PageName::of(file).unwrap(),
-            kind: PageKind::Page,
-            media_type: "text/html".into(),
-            source: (*source).to_owned(),
             lua: Some(lowered.lua.into()),
-            problem: None,
-            strangers: Vec::new(),
+            ..Page::of_text(PageKind::Page, file, source)
         }));
     }
     vec![Arc::new(set)]

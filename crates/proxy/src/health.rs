@@ -100,7 +100,7 @@ impl Health {
         self.since_ns
     }
 
-    pub(crate) fn failures(&self) -> u32 {
+    fn failures(&self) -> u32 {
         self.failures.max(self.cuts)
     }
 

@@ -58,8 +58,6 @@ pub struct ServerView {
     pub requests: u64,
     /// Requests that failed.
     pub failures: u64,
-    /// Failures one after the other.
-    pub failures_in_a_row: u32,
     /// Whether it fails. The last server gets requests nevertheless.
     pub is_failing: bool,
 }
@@ -164,7 +162,6 @@ impl Server {
             open: self.open,
             requests: self.requests,
             failures: self.failures,
-            failures_in_a_row: self.health.failures(),
             is_failing: self.health.is_failing(rules),
         }
     }

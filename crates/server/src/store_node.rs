@@ -107,13 +107,8 @@ impl StoreNode {
     }
 
     /// Writes what the node says of itself.
-    pub(crate) fn note(
-        &self,
-        writer: &mut Writer,
-        stats: &mut StoreWriterStats,
-        now: ReplicationMoment,
-    ) {
-        if let Ok(status) = self.node.status(writer, now) {
+    pub(crate) fn note(&self, writer: &mut Writer, stats: &mut StoreWriterStats) {
+        if let Ok(status) = self.node.status(writer) {
             stats.is_member = 1;
             stats.term = status.term.number;
             stats.record = status.number;

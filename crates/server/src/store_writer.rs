@@ -157,7 +157,7 @@ impl StoreWriter {
         let (before, began) = (self.writer.last_commit(), now());
         let turned = node.turn(&mut self.writer, mailbox, moment);
         self.slow.extend(node.take_troubles());
-        node.note(&mut self.writer, &mut self.stats, moment);
+        node.note(&mut self.writer, &mut self.stats);
         if self.writer.last_commit() != before {
             self.note_commit(1, began.elapsed());
             self.plan_sync();

@@ -255,7 +255,7 @@ impl DatabaseChange {
     }
 }
 
-fn check(key: &[u8], bytes: &[u8]) -> Result<(), Misuse> {
+pub(crate) fn check(key: &[u8], bytes: &[u8]) -> Result<(), Misuse> {
     if key.is_empty() || key.len() > KEY_SIZE {
         return Err(Misuse::KeySize);
     }

@@ -6,9 +6,9 @@
 
 use heed::RwTxn;
 
-use crate::change::stored_size;
+use crate::change::{check, stored_size};
 use crate::failure::{Misuse, StoreFailure};
-use crate::limits::{KEY_SIZE, LOAD_PIECE_SIZE, VALUE_SIZE};
+use crate::limits::LOAD_PIECE_SIZE;
 use crate::order::Database;
 use crate::record::{Record, Value};
 use crate::replication::{Ledger, mark};
@@ -69,7 +69,7 @@ pub(crate) fn load<E>(
     for row in rows {
         let row = row.map_err(LoadFailure::Source)?;
         count += 1;
-        check(&row).map_err(|misuse| LoadFailure::Row(count, misuse))?;
+        check(&row.key, &row.value.bytes).map_err(|misuse| LoadFailure::Row(count, misuse))?;
         room.take(stored_size(&row.key, row.value.bytes.len()) as u64)?;
         size += size_of::<LoadedRow>() + row.key.len() + row.value.bytes.len();
         piece.push(row);
@@ -84,13 +84,6 @@ pub(crate) fn load<E>(
     }
     loading.transaction.commit().map_err(StoreFailure::from)?;
     Ok(count)
-}
-
-fn check(row: &LoadedRow) -> Result<(), Misuse> {
-    if row.key.is_empty() || row.key.len() > KEY_SIZE {
-        return Err(Misuse::KeySize);
-    }
-    if row.value.bytes.len() > VALUE_SIZE { Err(Misuse::ValueSize) } else { Ok(()) }
 }
 
 impl Loading<'_> {

@@ -16,6 +16,7 @@ use live::{TraceEnded, TraceLine, TraceStep};
 use observe::{harmless_json, harmless_lines};
 
 use super::way::Way;
+use super::word;
 use crate::Failure;
 use crate::duration::duration;
 use crate::output::{self, Stop};
@@ -67,19 +68,6 @@ enum What {
     User,
 }
 
-impl What {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Conn => "conn",
-            Self::Url => "url",
-            Self::Page => "page",
-            Self::Channel => "channel",
-            Self::Key => "key",
-            Self::User => "user",
-        }
-    }
-}
-
 fn rate(text: &str) -> Result<u32, String> {
     let number = text.strip_suffix("/s").unwrap_or(text);
     number.parse().map_err(|_| "write a number per second, such as 100/s".to_owned())
@@ -112,7 +100,7 @@ pub(super) fn run(way: &Way, flags: &Trace) -> Result<(), Failure> {
     let seconds = flags.time.as_secs_f64().ceil();
     let path = format!(
         "/trace?what={}&pattern={pattern}&max={}&for={seconds}&content={}",
-        flags.what.name(),
+        word(&flags.what),
         flags.max,
         if flags.content { "yes" } else { "no" },
     );

@@ -100,7 +100,6 @@ mod tests {
     use std::sync::Arc;
 
     use actors::{ProcessPlace, ProcessSchedule};
-    use config::PageName;
     use jiff::tz::TimeZone;
     use script::engine::EngineSettings;
 
@@ -113,17 +112,8 @@ mod tests {
 
     /// The modules of a site.
     fn modules(sources: &[(&str, &str)]) -> Vec<Arc<PageSet>> {
-        let pages = sources.iter().map(|(file, source)| {
-            Arc::new(Page {
-                name: PageName::of_module(file).unwrap(),
-                kind: PageKind::Module,
-                media_type: "text/plain".into(),
-                source: (*source).to_owned(),
-                lua: Some((*source).into()),
-                problem: None,
-                strangers: Vec::new(),
-            })
-        });
+        let module = |(file, text): &(&str, &str)| Page::of_text(PageKind::Module, file, text);
+        let pages = sources.iter().map(module).map(Arc::new);
         let set = PageSet { kind: PageKind::Module, pages: pages.collect(), ..PageSet::default() };
         vec![Arc::new(set)]
     }

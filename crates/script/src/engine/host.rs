@@ -101,87 +101,54 @@ pub enum PublishedValue<'v> {
     Json(&'v [u8]),
 }
 
-/// A part of a request. Parts that a page does not read are not copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestPart {
-    /// `request.method`: text.
-    Method,
-    /// `request.path`: text, decoded.
-    Path,
-    /// `request.rest`: text, the part of the path after the prefix of a module's route, with its slash.
-    Rest,
-    /// `request.query`: fields, decoded; for repeated names the last counts.
-    Query,
-    /// `request.query_lists`: the same, each under its number and name: `1.name`. Repeated names are all included.
-    QueryLists,
-    /// `request.query_text`: text as received, without the question mark.
-    QueryText,
-    /// `request.headers`: fields with names in lower case; those with the same name are joined.
-    Headers,
-    /// `request.cookies`: fields; for repeated names the last counts.
-    Cookies,
-    /// `request.cookie_lists`: the same, each under its number and name. A client sends several with one name for
-    /// different paths and domains, and not all of them are this site's.
-    CookieLists,
-    /// `request.body`: text.
-    Body,
-    /// `request.trailers`: fields behind the body, as `headers`.
-    Trailers,
-    /// `request.form`: fields of a body that is a form, decoded; empty if it is not.
-    Form,
-    /// `request.form_lists`: the same, each under its number and name.
-    FormLists,
-    /// `request.files`: fields. `form` is a number for all of them, `count` the number of files; for each, counted from
-    /// 1, there are `1.field`, `1.name`, `1.type` and `1.size`.
-    Files,
-    /// `request.peer`: text, an address.
-    Peer,
-    /// `request.scheme`: text, `http` or `https`.
-    Scheme,
-    /// `request.tls`: fields about the encrypted connection; nothing if it is plain.
-    Tls,
-    /// `request.id`: text, the name of the request in logs.
-    Id,
-    /// `request.trace`: text, the trace to which the request says it belongs; nothing if it says none.
-    Trace,
-    /// `request.user`: text, the user whom the rules of access have let in; nothing if none was asked for.
-    User,
-    /// `request.channel`: text, the channel about which a module is asked.
-    Channel,
-    /// `request.message`: the message that a client wants to publish, as a single field `text` or `json`.
-    Message,
-    /// `request.claims`: text, the claims of the client's token in JSON.
-    Claims,
+/// The parts, their names in pages and their forms, in one list.
+macro_rules! parts {
+    ($($name:ident $part:ident $form:literal)+) => {
+        /// A part of a request. Parts that a page does not read are not copied.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum RequestPart {
+            $(#[doc = concat!("`request.", stringify!($name), "`: ", $form)] $part,)+
+        }
+
+        impl RequestPart {
+            /// All parts with their names in pages. A part's number is its position here, from 1.
+            pub const ALL: &[(&str, Self)] = &[$((stringify!($name), Self::$part)),+];
+        }
+    };
+}
+
+parts! {
+    method Method "text."
+    path Path "text, decoded."
+    rest Rest "text, the part of the path after the prefix of a module's route, with its slash."
+    query Query "fields, decoded; for repeated names the last counts."
+    query_lists QueryLists
+        "the same, each under its number and name: `1.name`. Repeated names are all included."
+    query_text QueryText "text as received, without the question mark."
+    headers Headers "fields with names in lower case; those with the same name are joined."
+    cookies Cookies "fields; for repeated names the last counts."
+    cookie_lists CookieLists
+        "the same, each under its number and name. A client sends several with one name for different paths \
+         and domains, and not all of them are this site's."
+    body Body "text."
+    trailers Trailers "fields behind the body, as `headers`."
+    form Form "fields of a body that is a form, decoded; empty if it is not."
+    form_lists FormLists "the same, each under its number and name."
+    files Files
+        "fields. `form` is a number for all of them, `count` the number of files; for each, counted from 1, \
+         there are `1.field`, `1.name`, `1.type` and `1.size`."
+    peer Peer "text, an address."
+    scheme Scheme "text, `http` or `https`."
+    tls Tls "fields about the encrypted connection; nothing if it is plain."
+    id Id "text, the name of the request in logs."
+    trace Trace "text, the trace to which the request says it belongs; nothing if it says none."
+    user User "text, the user whom the rules of access have let in; nothing if none was asked for."
+    channel Channel "text, the channel about which a module is asked."
+    message Message "the message that a client wants to publish, as a single field `text` or `json`."
+    claims Claims "text, the claims of the client's token in JSON."
 }
 
 impl RequestPart {
-    /// All parts with their names in pages. A part's number is its position here, from 1.
-    pub const ALL: [(&'static str, RequestPart); 23] = [
-        ("method", RequestPart::Method),
-        ("path", RequestPart::Path),
-        ("rest", RequestPart::Rest),
-        ("query", RequestPart::Query),
-        ("query_lists", RequestPart::QueryLists),
-        ("query_text", RequestPart::QueryText),
-        ("headers", RequestPart::Headers),
-        ("cookies", RequestPart::Cookies),
-        ("cookie_lists", RequestPart::CookieLists),
-        ("body", RequestPart::Body),
-        ("trailers", RequestPart::Trailers),
-        ("form", RequestPart::Form),
-        ("form_lists", RequestPart::FormLists),
-        ("files", RequestPart::Files),
-        ("peer", RequestPart::Peer),
-        ("scheme", RequestPart::Scheme),
-        ("tls", RequestPart::Tls),
-        ("id", RequestPart::Id),
-        ("trace", RequestPart::Trace),
-        ("user", RequestPart::User),
-        ("channel", RequestPart::Channel),
-        ("message", RequestPart::Message),
-        ("claims", RequestPart::Claims),
-    ];
-
     pub(super) fn of_number(number: f64) -> Option<RequestPart> {
         Self::ALL.get((number as usize).checked_sub(1)?).map(|(_, part)| *part)
     }

@@ -233,7 +233,7 @@ fn the_definitions_have_every_part_of_a_request_and_what_a_response_does() {
     rows.sort_unstable();
     assert_eq!(fields, rows);
     for (part, _) in RequestPart::ALL {
-        assert!(fields.contains(&part), "{part}");
+        assert!(fields.contains(part), "{part}");
     }
     let mut stage = Stage::new();
     let methods = DEFINITIONS.lines().filter_map(|line| line.strip_prefix("function response:"));

@@ -72,8 +72,6 @@ pub struct ReplicationStatus {
     pub number: u64,
     /// The last number of the leader that it has heard of.
     pub leader_number: u64,
-    /// For how long the replica has not been where its leader was, in milliseconds; 0 for a leader.
-    pub behind_ms: u64,
     /// Whether the leader was heard of lately; true for a leader.
     pub hears_leader: bool,
 }

@@ -67,10 +67,6 @@ impl Following {
         self.leader.map_or(0, |leader| leader.position.number)
     }
 
-    pub(super) fn behind_ms(&self, now_ms: u64) -> u64 {
-        self.behind_since.map_or(0, |since| now_ms.saturating_sub(since))
-    }
-
     pub(super) fn lose_leader(&mut self) {
         self.leader = None;
         self.ask = None;

@@ -248,30 +248,13 @@ impl Replicator {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn status(
-        &self,
-        writer: &mut Writer,
-        now: ReplicationMoment,
-    ) -> Result<ReplicationStatus, StoreFailure> {
+    pub fn status(&self, writer: &mut Writer) -> Result<ReplicationStatus, StoreFailure> {
         let number = writer.position()?.map_or(0, |StorePosition { number, .. }| number);
-        let term = self.post.head().heard;
-        Ok(match &self.part {
-            Part::Leader(_) => ReplicationStatus {
-                role: self.role(),
-                term,
-                number,
-                leader_number: number,
-                behind_ms: 0,
-                hears_leader: true,
-            },
-            Part::Replica(following) => ReplicationStatus {
-                role: self.role(),
-                term,
-                number,
-                leader_number: following.leader_number(),
-                behind_ms: following.behind_ms(now.ms),
-                hears_leader: following.leader().is_some(),
-            },
-        })
+        let (leader_number, hears_leader) = match &self.part {
+            Part::Leader(_) => (number, true),
+            Part::Replica(following) => (following.leader_number(), following.leader().is_some()),
+        };
+        let (role, term) = (self.role(), self.post.head().heard);
+        Ok(ReplicationStatus { role, term, number, leader_number, hears_leader })
     }
 }

@@ -5,7 +5,7 @@
 
 use heed::{RoTxn, RwTxn};
 
-use super::bytes::{ByteReader, Cut};
+use super::bytes::{ByteReader, Coded, Cut, coded};
 use super::place::{LeaderTerm, POSITION, StorePosition};
 use crate::facts::{Fact, Facts};
 use crate::failure::StoreFailure;
@@ -23,16 +23,12 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(POSITION + 8);
-        self.position.encode(&mut out);
-        out.extend_from_slice(&self.top.to_le_bytes());
+        self.put(&mut out);
         out
     }
-
-    fn decode(bytes: &[u8]) -> Result<Self, Cut> {
-        let mut bytes = ByteReader::new(bytes);
-        Ok(Self { position: StorePosition::decode(&mut bytes)?, top: bytes.u64()? })
-    }
 }
+
+coded!(struct Place { position, top });
 
 /// The knowledge of a store about leaders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,21 +68,18 @@ impl Standing {
 
     fn bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        self.heard.encode(&mut out);
-        out.push(u8::from(self.leads));
-        for (term, number) in &self.starts {
-            term.encode(&mut out);
-            out.extend_from_slice(&number.to_le_bytes());
-        }
+        self.heard.put(&mut out);
+        self.leads.put(&mut out);
+        self.starts.iter().for_each(|start| start.put(&mut out));
         out
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, Cut> {
         let mut bytes = ByteReader::new(bytes);
-        let (heard, leads) = (LeaderTerm::decode(&mut bytes)?, bytes.u8()? == 1);
+        let (heard, leads) = (Coded::read(&mut bytes)?, bytes.u8()? == 1);
         let mut starts = Vec::new();
         while !bytes.is_at_end() {
-            starts.push((LeaderTerm::decode(&mut bytes)?, bytes.u64()?));
+            starts.push(Coded::read(&mut bytes)?);
         }
         Ok(Self { heard, leads, starts })
     }
@@ -109,7 +102,7 @@ impl Ledger {
     /// The place, if the store has a history.
     pub(crate) fn place(&self, transaction: &RoTxn<'_>) -> Result<Option<Place>, StoreFailure> {
         let stored = self.0.get(transaction, Fact::Place)?;
-        stored.map(|stored| Place::decode(stored).map_err(damaged)).transpose()
+        stored.map(|stored| Place::read(&mut ByteReader::new(stored)).map_err(damaged)).transpose()
     }
 
     /// Writes the bytes of a place.

@@ -4,7 +4,7 @@
 //! (a key that is too long, for example) is still for the leader's writer to refuse, so that the answer is the same on
 //! every node.
 
-use super::bytes::{ByteReader, Cut, put_count, put_option, put_text};
+use super::bytes::{ByteReader, Coded, Cut, coded, put_count, put_text};
 use crate::change::{DatabaseChange, Expiry, ExpiryOnly, KeyTransfer, Old, Only};
 use crate::order::{Database, Order, OrderCondition, StoreOperation};
 use crate::page::{PageOf, With};
@@ -34,16 +34,13 @@ pub fn encode_orders(orders: &[Order], names: &[String]) -> Vec<u8> {
         put_count(&mut out, order.conditions.len());
         for OrderCondition { database, key, version } in &order.conditions {
             put_name(&mut out, *database, names);
-            put_text(&mut out, key);
-            put_number(&mut out, *version);
+            key.put(&mut out);
+            version.put(&mut out);
         }
         put_count(&mut out, order.steps.len());
         for (database, step) in &order.steps {
             put_name(&mut out, *database, names);
-            match step {
-                StoreOperation::Query(query) => put_query(&mut out, query),
-                StoreOperation::Change(change) => put_change(&mut out, change),
-            }
+            step.put(&mut out);
         }
     }
     out
@@ -68,9 +65,9 @@ pub fn decode_orders(bytes: &[u8], names: &[String]) -> Result<Vec<Order>, Order
     let orders = bytes.list(|bytes| {
         let conditions = bytes.list(|bytes| {
             let database = database(bytes)?;
-            Ok(OrderCondition { database, key: bytes.text()?.into(), version: bytes.u64()? })
+            Ok(OrderCondition { database, key: Coded::read(bytes)?, version: Coded::read(bytes)? })
         })?;
-        let steps = bytes.list(|bytes| Ok((database(bytes)?, step(bytes)?)))?;
+        let steps = bytes.list(|bytes| Ok((database(bytes)?, Coded::read(bytes)?)))?;
         Ok(Order { conditions, steps })
     })?;
     match unknown {
@@ -85,282 +82,53 @@ fn put_name(out: &mut Vec<u8>, database: Database, names: &[String]) {
     put_text(out, name.as_bytes());
 }
 
-fn put_number(out: &mut Vec<u8>, number: u64) {
-    out.extend_from_slice(&number.to_le_bytes());
-}
+// Queries have numbers below 64, and changes the others.
+coded!(StoreOperation {
+    1 => (Self::Query(Query::Get(key))) key;
+    2 => (Self::Query(Query::GetMany(keys))) keys;
+    3 => (Self::Query(Query::Exists(keys))) keys;
+    4 => (Self::Query(Query::Length(key))) key;
+    5 => (Self::Query(Query::Remaining(key))) key;
+    6 => (Self::Query(Query::Kind(key))) key;
+    7 => (Self::Query(Query::Page(page))) page;
+    8 => (Self::Query(Query::Ending));
+    9 => (Self::Query(Query::Count));
+    64 => (Self::Change(DatabaseChange::Put { key, value, expiry, only, old })) key value expiry only old;
+    65 => (Self::Change(DatabaseChange::PutAll { pairs, only })) pairs only;
+    66 => (Self::Change(DatabaseChange::Delete(keys))) keys;
+    67 => (Self::Change(DatabaseChange::DeleteVersion(key, version))) key version;
+    68 => (Self::Change(DatabaseChange::Take(key))) key;
+    69 => (Self::Change(DatabaseChange::Add(key, amount))) key amount;
+    70 => (Self::Change(DatabaseChange::Append(key, more))) key more;
+    71 => (Self::Change(DatabaseChange::Overwrite(key, at, more))) key at more;
+    72 => (Self::Change(DatabaseChange::AddDecimal(key, amount))) key amount;
+    73 => (Self::Change(DatabaseChange::Copy { from, to, only, source })) from to only source;
+    74 => (Self::Change(DatabaseChange::Expire { key, expiry, only })) key expiry only;
+    75 => (Self::Change(DatabaseChange::Touch(key, expiry))) key expiry;
+    76 => (Self::Change(DatabaseChange::Clear));
+    77 => (Self::Change(DatabaseChange::ClearAll));
+});
 
-fn put_keys(out: &mut Vec<u8>, keys: &[Box<[u8]>]) {
-    put_count(out, keys.len());
-    for key in keys {
-        put_text(out, key);
-    }
-}
+coded!(struct PageOf { prefix, after, keys, with });
+coded!(struct Value { kind, bytes });
+coded!(With { 0 => (Self::Keys); 1 => (Self::Versions); 2 => (Self::Values); });
+coded!(ValueKind { 0 => (Self::Bytes); 1 => (Self::Number); 2 => (Self::Table); });
+coded!(Expiry { 0 => (Self::Never); 1 => (Self::Keep); 2 => (Self::At(time_ms)) time_ms; });
+coded!(Old { 0 => (Self::Dropped); 1 => (Self::Given); });
+coded!(KeyTransfer { 0 => (Self::Copy); 1 => (Self::Move); });
 
-fn keys(bytes: &mut ByteReader<'_>) -> Result<Vec<Box<[u8]>>, Cut> {
-    bytes.list(|bytes| Ok(bytes.text()?.into()))
-}
+coded!(Only {
+    0 => (Self::Always);
+    1 => (Self::IfAbsent);
+    2 => (Self::IfPresent);
+    3 => (Self::IfVersion(version)) version;
+});
 
-fn put_query(out: &mut Vec<u8>, query: &Query) {
-    match query {
-        Query::Get(key) => put_key(out, 1, key),
-        Query::GetMany(keys) => {
-            out.push(2);
-            put_keys(out, keys);
-        }
-        Query::Exists(keys) => {
-            out.push(3);
-            put_keys(out, keys);
-        }
-        Query::Length(key) => put_key(out, 4, key),
-        Query::Remaining(key) => put_key(out, 5, key),
-        Query::Kind(key) => put_key(out, 6, key),
-        Query::Page(PageOf { prefix, after, keys, with }) => {
-            put_key(out, 7, prefix);
-            put_option(out, after.as_ref(), |out, key| put_text(out, key));
-            put_number(out, *keys as u64);
-            out.push(match with {
-                With::Keys => 0,
-                With::Versions => 1,
-                With::Values => 2,
-            });
-        }
-        Query::Ending => out.push(8),
-        Query::Count => out.push(9),
-    }
-}
-
-fn put_key(out: &mut Vec<u8>, kind: u8, key: &[u8]) {
-    out.push(kind);
-    put_text(out, key);
-}
-
-fn put_change(out: &mut Vec<u8>, change: &DatabaseChange) {
-    match change {
-        DatabaseChange::Put { key, value, expiry, only, old } => {
-            put_key(out, 64, key);
-            out.push(kind_byte(value.kind));
-            put_text(out, &value.bytes);
-            put_expiry(out, *expiry);
-            put_only(out, *only);
-            out.push(u8::from(*old == Old::Given));
-        }
-        DatabaseChange::PutAll { pairs, only } => {
-            out.push(65);
-            put_count(out, pairs.len());
-            for (key, value) in pairs {
-                put_text(out, key);
-                put_text(out, value);
-            }
-            put_only(out, *only);
-        }
-        DatabaseChange::Delete(keys) => {
-            out.push(66);
-            put_keys(out, keys);
-        }
-        DatabaseChange::DeleteVersion(key, version) => {
-            put_key(out, 67, key);
-            put_number(out, *version);
-        }
-        DatabaseChange::Take(key) => put_key(out, 68, key),
-        DatabaseChange::Add(key, amount) => {
-            put_key(out, 69, key);
-            out.extend_from_slice(&amount.to_le_bytes());
-        }
-        DatabaseChange::Append(key, bytes) => {
-            put_key(out, 70, key);
-            put_text(out, bytes);
-        }
-        DatabaseChange::Overwrite(key, at, bytes) => {
-            put_key(out, 71, key);
-            put_number(out, *at as u64);
-            put_text(out, bytes);
-        }
-        DatabaseChange::AddDecimal(key, amount) => {
-            put_key(out, 72, key);
-            put_text(out, amount);
-        }
-        DatabaseChange::Copy { from, to, only, source } => {
-            put_key(out, 73, from);
-            put_text(out, to);
-            put_only(out, *only);
-            out.push(u8::from(*source == KeyTransfer::Move));
-        }
-        DatabaseChange::Expire { key, expiry, only } => {
-            put_key(out, 74, key);
-            put_expiry(out, *expiry);
-            out.push(expiry_only_byte(*only));
-        }
-        DatabaseChange::Touch(key, expiry) => {
-            put_key(out, 75, key);
-            put_expiry(out, *expiry);
-        }
-        DatabaseChange::Clear => out.push(76),
-        DatabaseChange::ClearAll => out.push(77),
-    }
-}
-
-fn step(bytes: &mut ByteReader<'_>) -> Result<StoreOperation, Cut> {
-    let kind = bytes.u8()?;
-    if kind < 64 {
-        query(kind, bytes).map(StoreOperation::Query)
-    } else {
-        change(kind, bytes).map(StoreOperation::Change)
-    }
-}
-
-fn query(kind: u8, bytes: &mut ByteReader<'_>) -> Result<Query, Cut> {
-    Ok(match kind {
-        1 => Query::Get(bytes.text()?.into()),
-        2 => Query::GetMany(keys(bytes)?),
-        3 => Query::Exists(keys(bytes)?),
-        4 => Query::Length(bytes.text()?.into()),
-        5 => Query::Remaining(bytes.text()?.into()),
-        6 => Query::Kind(bytes.text()?.into()),
-        7 => Query::Page(PageOf {
-            prefix: bytes.text()?.into(),
-            after: bytes.option(|bytes| Ok(bytes.text()?.into()))?,
-            keys: size(bytes)?,
-            with: match bytes.u8()? {
-                0 => With::Keys,
-                1 => With::Versions,
-                2 => With::Values,
-                _ => return Err(Cut),
-            },
-        }),
-        8 => Query::Ending,
-        9 => Query::Count,
-        _ => return Err(Cut),
-    })
-}
-
-fn change(kind: u8, bytes: &mut ByteReader<'_>) -> Result<DatabaseChange, Cut> {
-    if kind == 65 {
-        let pairs = bytes.list(|bytes| Ok((bytes.text()?.into(), bytes.text()?.into())))?;
-        return Ok(DatabaseChange::PutAll { pairs, only: only(bytes)? });
-    }
-    if kind == 66 {
-        return Ok(DatabaseChange::Delete(keys(bytes)?));
-    }
-    if kind == 76 || kind == 77 {
-        return Ok(if kind == 76 { DatabaseChange::Clear } else { DatabaseChange::ClearAll });
-    }
-    let key = bytes.text()?.into();
-    Ok(match kind {
-        64 => DatabaseChange::Put {
-            key,
-            value: Value { kind: kind_of(bytes.u8()?)?, bytes: bytes.text()?.into() },
-            expiry: expiry(bytes)?,
-            only: only(bytes)?,
-            old: if flag(bytes)? { Old::Given } else { Old::Dropped },
-        },
-        67 => DatabaseChange::DeleteVersion(key, bytes.u64()?),
-        68 => DatabaseChange::Take(key),
-        69 => DatabaseChange::Add(key, bytes.u64()?.cast_signed()),
-        70 => DatabaseChange::Append(key, bytes.text()?.into()),
-        71 => DatabaseChange::Overwrite(key, size(bytes)?, bytes.text()?.into()),
-        72 => DatabaseChange::AddDecimal(key, bytes.text()?.into()),
-        73 => DatabaseChange::Copy {
-            from: key,
-            to: bytes.text()?.into(),
-            only: only(bytes)?,
-            source: if flag(bytes)? { KeyTransfer::Move } else { KeyTransfer::Copy },
-        },
-        74 => DatabaseChange::Expire { key, expiry: expiry(bytes)?, only: expiry_only(bytes)? },
-        75 => DatabaseChange::Touch(key, expiry(bytes)?),
-        _ => return Err(Cut),
-    })
-}
-
-fn flag(bytes: &mut ByteReader<'_>) -> Result<bool, Cut> {
-    match bytes.u8()? {
-        0 => Ok(false),
-        1 => Ok(true),
-        _ => Err(Cut),
-    }
-}
-
-fn size(bytes: &mut ByteReader<'_>) -> Result<usize, Cut> {
-    usize::try_from(bytes.u64()?).map_err(|_| Cut)
-}
-
-fn put_expiry(out: &mut Vec<u8>, expiry: Expiry) {
-    match expiry {
-        Expiry::Never => out.push(0),
-        Expiry::Keep => out.push(1),
-        Expiry::At(time_ms) => {
-            out.push(2);
-            put_number(out, time_ms);
-        }
-    }
-}
-
-fn expiry(bytes: &mut ByteReader<'_>) -> Result<Expiry, Cut> {
-    Ok(match bytes.u8()? {
-        0 => Expiry::Never,
-        1 => Expiry::Keep,
-        2 => Expiry::At(bytes.u64()?),
-        _ => return Err(Cut),
-    })
-}
-
-fn put_only(out: &mut Vec<u8>, only: Only) {
-    match only {
-        Only::Always => out.push(0),
-        Only::IfAbsent => out.push(1),
-        Only::IfPresent => out.push(2),
-        Only::IfVersion(version) => {
-            out.push(3);
-            put_number(out, version);
-        }
-    }
-}
-
-fn only(bytes: &mut ByteReader<'_>) -> Result<Only, Cut> {
-    Ok(match bytes.u8()? {
-        0 => Only::Always,
-        1 => Only::IfAbsent,
-        2 => Only::IfPresent,
-        3 => Only::IfVersion(bytes.u64()?),
-        _ => return Err(Cut),
-    })
-}
-
-fn expiry_only_byte(only: ExpiryOnly) -> u8 {
-    match only {
-        ExpiryOnly::Always => 0,
-        ExpiryOnly::IfNone => 1,
-        ExpiryOnly::IfAny => 2,
-        ExpiryOnly::IfLater => 3,
-        ExpiryOnly::IfSooner => 4,
-        ExpiryOnly::IfAnyAndSooner => 5,
-    }
-}
-
-fn expiry_only(bytes: &mut ByteReader<'_>) -> Result<ExpiryOnly, Cut> {
-    Ok(match bytes.u8()? {
-        0 => ExpiryOnly::Always,
-        1 => ExpiryOnly::IfNone,
-        2 => ExpiryOnly::IfAny,
-        3 => ExpiryOnly::IfLater,
-        4 => ExpiryOnly::IfSooner,
-        5 => ExpiryOnly::IfAnyAndSooner,
-        _ => return Err(Cut),
-    })
-}
-
-pub(super) fn kind_byte(kind: ValueKind) -> u8 {
-    match kind {
-        ValueKind::Bytes => 0,
-        ValueKind::Number => 1,
-        ValueKind::Table => 2,
-    }
-}
-
-pub(super) fn kind_of(byte: u8) -> Result<ValueKind, Cut> {
-    Ok(match byte {
-        0 => ValueKind::Bytes,
-        1 => ValueKind::Number,
-        2 => ValueKind::Table,
-        _ => return Err(Cut),
-    })
-}
+coded!(ExpiryOnly {
+    0 => (Self::Always);
+    1 => (Self::IfNone);
+    2 => (Self::IfAny);
+    3 => (Self::IfLater);
+    4 => (Self::IfSooner);
+    5 => (Self::IfAnyAndSooner);
+});

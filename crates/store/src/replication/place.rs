@@ -2,7 +2,7 @@
 //!
 //! Owns their order and their bytes. Never reads a file.
 
-use super::bytes::{ByteReader, Cut};
+use super::bytes::{ByteReader, Coded, Cut, coded};
 
 /// Bytes of a position.
 pub(crate) const POSITION: usize = 40;
@@ -36,24 +36,6 @@ impl StorePosition {
     pub(crate) fn founded(origin: u64, term: LeaderTerm) -> Self {
         Self { origin, term, number: 0, hash: origin }
     }
-
-    /// Appends its bytes.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.origin.to_le_bytes());
-        self.term.encode(out);
-        out.extend_from_slice(&self.number.to_le_bytes());
-        out.extend_from_slice(&self.hash.to_le_bytes());
-    }
-
-    /// Reads its bytes.
-    pub(crate) fn decode(bytes: &mut ByteReader<'_>) -> Result<Self, Cut> {
-        Ok(Self {
-            origin: bytes.u64()?,
-            term: LeaderTerm::decode(bytes)?,
-            number: bytes.u64()?,
-            hash: bytes.u64()?,
-        })
-    }
 }
 
 impl LeaderTerm {
@@ -61,15 +43,9 @@ impl LeaderTerm {
     pub(crate) fn next(self, by: u64) -> Self {
         Self { number: self.number + 1, by }
     }
+}
 
-    /// Appends its bytes.
-    pub(crate) fn encode(self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.number.to_le_bytes());
-        out.extend_from_slice(&self.by.to_le_bytes());
-    }
-
-    /// Reads its bytes.
-    pub(crate) fn decode(bytes: &mut ByteReader<'_>) -> Result<Self, Cut> {
-        Ok(Self { number: bytes.u64()?, by: bytes.u64()? })
-    }
+coded! {
+    struct LeaderTerm { number, by }
+    struct StorePosition { origin, term, number, hash }
 }

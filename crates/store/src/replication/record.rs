@@ -4,7 +4,7 @@
 //! leader's time, the changes as the log has them, and the hash of all that. The hash detects damage and forks, not
 //! tampering: whoever may send records may also write the store.
 
-use super::bytes::{ByteReader, Cut};
+use super::bytes::{ByteReader, Coded, Cut};
 use super::place::{LeaderTerm, StorePosition};
 use crate::checksum::sum;
 use crate::failure::StoreFailure;
@@ -54,13 +54,10 @@ impl<'r> CommitRecord<'r> {
     ) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + changes.len());
         out.push(VERSION);
-        term.encode(&mut out);
-        for part in [number, before, time_ms] {
-            out.extend_from_slice(&part.to_le_bytes());
-        }
+        term.put(&mut out);
+        [number, before, time_ms].iter().for_each(|part| part.put(&mut out));
         out.extend_from_slice(changes);
-        let hash = sum(&out);
-        out.extend_from_slice(&hash.to_le_bytes());
+        sum(&out).put(&mut out);
         out
     }
 
@@ -76,7 +73,7 @@ impl<'r> CommitRecord<'r> {
             return Err(Cut);
         }
         Ok(Self {
-            term: LeaderTerm::decode(&mut reader)?,
+            term: Coded::read(&mut reader)?,
             number: reader.u64()?,
             before: reader.u64()?,
             time_ms: reader.u64()?,

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::bytes::{ByteReader, Cut, put_count, put_option, put_text};
+use super::bytes::{ByteReader, Coded, Cut, coded};
 use super::place::{LeaderTerm, StorePosition};
 use crate::checksum::sum;
 
@@ -102,62 +102,9 @@ impl Talk {
     /// The bytes of the message.
     pub(crate) fn encode(&self, head: &TalkHead) -> Vec<u8> {
         let mut out = vec![VERSION];
-        put_number(&mut out, head.origin);
-        put_number(&mut out, head.from.0);
-        put_option(&mut out, head.to, |out, to| put_number(out, to.0));
-        head.heard.encode(&mut out);
-        match self {
-            Self::Hello => out.push(0),
-            Self::Lead { time_ms, position } => {
-                out.push(1);
-                put_number(&mut out, *time_ms);
-                position.encode(&mut out);
-            }
-            Self::Records { answer, last, records } => {
-                out.push(2);
-                put_number(&mut out, *answer);
-                last.encode(&mut out);
-                put_count(&mut out, records.len());
-                for record in records {
-                    put_text(&mut out, record);
-                }
-            }
-            Self::Ask { ask, position, starts } => {
-                out.push(3);
-                put_number(&mut out, *ask);
-                put_option(&mut out, *position, |out, position| position.encode(out));
-                put_starts(&mut out, starts);
-            }
-            Self::Take { ask, shared } => {
-                out.push(4);
-                put_number(&mut out, *ask);
-                put_number(&mut out, *shared);
-            }
-            Self::Want { load, cursor } => {
-                out.push(5);
-                put_number(&mut out, *load);
-                cursor.encode(&mut out);
-            }
-            Self::Piece { load, cursor, piece } => {
-                out.push(6);
-                put_number(&mut out, *load);
-                cursor.encode(&mut out);
-                piece.encode(&mut out);
-            }
-            Self::Orders { order, bytes } => {
-                out.push(7);
-                put_number(&mut out, *order);
-                put_text(&mut out, bytes);
-            }
-            Self::Done { order, at, bytes } => {
-                out.push(8);
-                put_number(&mut out, *order);
-                at.encode(&mut out);
-                put_text(&mut out, bytes);
-            }
-        }
-        let sum = sum(&out);
-        put_number(&mut out, sum);
+        head.put(&mut out);
+        self.put(&mut out);
+        sum(&out).put(&mut out);
         out
     }
 
@@ -172,91 +119,29 @@ impl Talk {
         if version != VERSION {
             return Err(TalkUnread::OtherVersion(version));
         }
-        Ok(Self::read(&mut bytes)?)
-    }
-
-    fn read(bytes: &mut ByteReader<'_>) -> Result<(TalkHead, Self), Cut> {
-        let (origin, from) = (bytes.u64()?, ReplicationPeer(bytes.u64()?));
-        let to = bytes.option(|bytes| bytes.u64().map(ReplicationPeer))?;
-        let head = TalkHead { origin, from, to, heard: LeaderTerm::decode(bytes)? };
-        let talk = match bytes.u8()? {
-            0 => Self::Hello,
-            1 => Self::Lead { time_ms: bytes.u64()?, position: StorePosition::decode(bytes)? },
-            2 => Self::Records {
-                answer: bytes.u64()?,
-                last: StorePosition::decode(bytes)?,
-                records: bytes.list(|bytes| Ok(bytes.text()?.into()))?,
-            },
-            3 => Self::Ask {
-                ask: bytes.u64()?,
-                position: bytes.option(StorePosition::decode)?,
-                starts: starts(bytes)?,
-            },
-            4 => Self::Take { ask: bytes.u64()?, shared: bytes.u64()? },
-            5 => Self::Want { load: bytes.u64()?, cursor: SnapshotCursor::decode(bytes)? },
-            6 => Self::Piece {
-                load: bytes.u64()?,
-                cursor: SnapshotCursor::decode(bytes)?,
-                piece: SnapshotPiece::decode(bytes)?,
-            },
-            7 => Self::Orders { order: bytes.u64()?, bytes: bytes.text()?.to_vec() },
-            8 => Self::Done {
-                order: bytes.u64()?,
-                at: StorePosition::decode(bytes)?,
-                bytes: bytes.text()?.to_vec(),
-            },
-            _ => return Err(Cut),
-        };
-        if bytes.is_at_end() { Ok((head, talk)) } else { Err(Cut) }
+        let message = Coded::read(&mut bytes)?;
+        if bytes.is_at_end() { Ok(message) } else { Err(TalkUnread::Damaged) }
     }
 }
 
-impl SnapshotCursor {
-    fn encode(&self, out: &mut Vec<u8>) {
-        put_text(out, self.database.as_bytes());
-        put_text(out, &self.key);
-    }
+coded!(Talk {
+    0 => (Self::Hello);
+    1 => (Self::Lead { time_ms, position }) time_ms position;
+    2 => (Self::Records { answer, last, records }) answer last records;
+    3 => (Self::Ask { ask, position, starts }) ask position starts;
+    4 => (Self::Take { ask, shared }) ask shared;
+    5 => (Self::Want { load, cursor }) load cursor;
+    6 => (Self::Piece { load, cursor, piece }) load cursor piece;
+    7 => (Self::Orders { order, bytes }) order bytes;
+    8 => (Self::Done { order, at, bytes }) order at bytes;
+});
 
-    fn decode(bytes: &mut ByteReader<'_>) -> Result<Self, Cut> {
-        let database = str::from_utf8(bytes.text()?).map_err(|_| Cut)?.to_owned();
-        Ok(Self { database, key: bytes.text()?.to_vec() })
-    }
-}
-
-impl SnapshotPiece {
-    fn encode(&self, out: &mut Vec<u8>) {
-        self.end.position.encode(out);
-        put_number(out, self.end.top);
-        put_starts(out, &self.end.starts);
-        put_text(out, &self.changes);
-        put_option(out, self.next.as_ref(), |out, next| next.encode(out));
-    }
-
-    fn decode(bytes: &mut ByteReader<'_>) -> Result<Self, Cut> {
-        let end = SnapshotEnd {
-            position: StorePosition::decode(bytes)?,
-            top: bytes.u64()?,
-            starts: starts(bytes)?,
-        };
-        let changes = bytes.text()?.to_vec();
-        Ok(Self { end, changes, next: bytes.option(SnapshotCursor::decode)? })
-    }
-}
-
-fn put_starts(out: &mut Vec<u8>, starts: &[(LeaderTerm, u64)]) {
-    put_count(out, starts.len());
-    for (term, number) in starts {
-        term.encode(out);
-        put_number(out, *number);
-    }
-}
-
-fn starts(bytes: &mut ByteReader<'_>) -> Result<Vec<(LeaderTerm, u64)>, Cut> {
-    bytes.list(|bytes| Ok((LeaderTerm::decode(bytes)?, bytes.u64()?)))
-}
-
-fn put_number(out: &mut Vec<u8>, number: u64) {
-    out.extend_from_slice(&number.to_le_bytes());
+coded! {
+    struct TalkHead { origin, from, to, heard }
+    struct ReplicationPeer { 0 }
+    struct SnapshotCursor { database, key }
+    struct SnapshotEnd { position, top, starts }
+    struct SnapshotPiece { end, changes, next }
 }
 
 #[cfg(test)]
@@ -272,8 +157,7 @@ mod tests {
         assert_eq!(Talk::decode(&bytes), Err(TalkUnread::Damaged), "its sum is that of another");
         // Whatever the next version has behind its number.
         let mut next = vec![VERSION + 1, 7, 7];
-        let sum = sum(&next);
-        put_number(&mut next, sum);
+        sum(&next).put(&mut next);
         assert_eq!(Talk::decode(&next), Err(TalkUnread::OtherVersion(VERSION + 1)));
         for length in 0..bytes.len() {
             assert_eq!(Talk::decode(&bytes[..length]), Err(TalkUnread::Damaged));

@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 use store::{
-    Database, Executed, Misuse, Order, OrderCondition, OrderUnread, PageOf, Query, Remaining,
-    ScanPage, StepOutcome, StoreFailure, StoreOperation, StoredEntry, ValueKind, With,
-    decode_orders, decode_results, encode_orders, encode_results,
+    Database, DatabaseChange, Executed, Expiry, ExpiryOnly, KeyTransfer, Misuse, Old, Only, Order,
+    OrderCondition, OrderUnread, PageOf, Query, Remaining, ScanPage, StepOutcome, StoreFailure,
+    StoreOperation, StoredEntry, Value, ValueKind, With, decode_orders, decode_results,
+    encode_orders, encode_results,
 };
 
 use crate::model::steps;
@@ -132,4 +133,37 @@ fn databases_are_found_by_their_names() {
     assert!(there[0].steps.iter().all(|(database, _)| *database == Database(0)));
     let missing = OrderUnread::NoDatabase("first".to_owned());
     assert_eq!(decode_orders(&bytes, &turned[..2]), Err(missing));
+}
+
+/// Nodes of other versions read them: only new numbers may be added.
+#[test]
+fn the_bytes_of_changes_and_results_are_what_they_were() {
+    let key = || Box::from(*b"key");
+    let (expiry, kind) = (Expiry::At(500), ValueKind::Number);
+    let value = Value { kind, bytes: key() };
+    let only = Only::IfVersion(6);
+    let changes = [
+        DatabaseChange::Put { key: key(), value, expiry, only, old: Old::Given },
+        DatabaseChange::PutAll { pairs: vec![(key(), key())], only: Only::IfPresent },
+        DatabaseChange::Copy { from: key(), to: key(), only, source: KeyTransfer::Move },
+        DatabaseChange::Expire { key: key(), expiry, only: ExpiryOnly::IfAnyAndSooner },
+        DatabaseChange::Touch(key(), Expiry::Keep),
+        DatabaseChange::Delete(vec![key(), key()]),
+        DatabaseChange::DeleteVersion(key(), 4),
+        DatabaseChange::Take(key()),
+        DatabaseChange::Add(key(), -4),
+        DatabaseChange::Append(key(), key()),
+        DatabaseChange::Overwrite(key(), 3, key()),
+        DatabaseChange::AddDecimal(key(), key()),
+        DatabaseChange::Clear,
+        DatabaseChange::ClearAll,
+    ];
+    let changes = changes.map(|change| (Database(0), StoreOperation::Change(change)));
+    let orders = [Order { conditions: Vec::new(), steps: changes.into() }, all_queries()];
+    let hash = |bytes: &[u8]| {
+        let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        (bytes.len(), bytes.iter().fold(0, step))
+    };
+    assert_eq!(hash(&encode_orders(&orders, &names())), (621, 2_654_630_250_485_945_811));
+    assert_eq!(hash(&encode_results(&results())), (201, 13_834_384_359_753_134_433));
 }

@@ -307,9 +307,8 @@ impl World {
     }
 
     fn leads(&mut self, number: usize) -> bool {
-        let now = self.moment(number);
         let Some(running) = &mut self.nodes[number].running else { return false };
-        running.node.status(&mut running.writer, now).unwrap().role == StoreRole::Leader
+        running.node.status(&mut running.writer).unwrap().role == StoreRole::Leader
     }
 
     fn promote(&mut self, number: usize) {

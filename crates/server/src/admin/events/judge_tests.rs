@@ -42,7 +42,6 @@ fn upstream(standing: ServerStanding, waiting: usize) -> UpstreamReport {
         open: 0,
         requests: 0,
         failures: 0,
-        failures_in_a_row: 0,
         is_failing: standing != ServerStanding::Up,
     };
     let server = |address: &str, view| ServerReport { address: address.to_owned(), view, for_s: 0 };
