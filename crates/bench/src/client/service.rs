@@ -91,7 +91,7 @@ impl LoadClient {
             Taker::Open(id) => context.command(SchedulerCommand::Run(id)),
             Taker::Closed(number) => numbers.push(number),
         });
-        if self.work.plan.upkeep == Upkeep::Hold && self.tally.connections.open == 0 {
+        if self.work.plan.upkeep == Upkeep::Hold && self.tally.open_now == 0 {
             self.fail_due(now_ns);
         }
         for number in numbers {
@@ -114,7 +114,7 @@ impl LoadClient {
             self.live.tell(Glance {
                 answered: self.tally.answered,
                 failed: self.tally.failed.total(),
-                open: self.tally.connections.open,
+                open: self.tally.open_now,
                 p99_ns: self.tally.seconds().recent_quantile_ns(now_ns, 0.99),
                 opened: self.tally.connections.opened,
                 tried: self.tally.connections.opened + self.tally.connections.refused,

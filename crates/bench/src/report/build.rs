@@ -9,14 +9,13 @@ use crate::report::measured::{Measured, PlanReport, RunMeasured};
 use crate::report::own_writes::OwnWritesReport;
 use crate::report::run::Holds;
 use crate::report::run::{
-    BytesReport, ConnectionsReport, GeneratorReport, LatencyReport, LittlesLaw, Requests,
-    RunReport, SecondReport, ServerUsage, ThreadReport,
+    BytesReport, GeneratorReport, LatencyReport, LittlesLaw, Requests, RunReport, SecondReport,
+    ServerUsage, ThreadReport,
 };
 use crate::report::schema::{Report, Tool};
-use crate::report::streams::StreamsReport;
 use crate::report::summary::Summary;
 use crate::report::verdict::{ReasonCode, ResultTrust, Verdict, VerdictReason};
-use crate::tally::{ConnectionTally, Seconds, Tally};
+use crate::tally::{Seconds, Tally};
 
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -71,13 +70,13 @@ impl RunReport {
             wall_ns: run.wall_ns,
             rate_per_s: per_second(tally.answered, run.wall_ns),
             requests: requests(tally),
-            connections: connections(&tally.connections),
+            connections: tally.connections,
             bytes: BytesReport { read: tally.bytes_in, written: tally.bytes_out },
             service: LatencyReport::of(tally.service()),
             response: LatencyReport::of(tally.response()),
             connect: LatencyReport::of(tally.connect()),
             tls: tally.handshakes.as_deref().map(EncryptionReport::of),
-            http2: tally.streams.as_deref().map(StreamsReport::of),
+            http2: tally.streams.as_deref().cloned(),
             late: LatencyReport::of(tally.late()),
             seconds: seconds(tally.seconds(), run.wall_ns),
             generator: generator(&run.generator, outcomes),
@@ -104,16 +103,6 @@ fn requests(tally: &Tally) -> Requests {
         in_flight_end: tally.in_flight(),
         unsent_start: tally.unsent_start,
         unsent_end: tally.unsent_end,
-    }
-}
-
-fn connections(counted: &ConnectionTally) -> ConnectionsReport {
-    ConnectionsReport {
-        asked: counted.asked,
-        open: counted.open_peak,
-        opened: counted.opened,
-        refused: counted.refused,
-        closed: counted.closed,
     }
 }
 
@@ -187,7 +176,7 @@ fn littles_law(run: &RunMeasured, plan: &PlanReport) -> LittlesLaw {
     if plan.rate_from_per_s.is_some() {
         return LittlesLaw { holds: Holds::NotChecked, expected: None, measured, tolerance: None };
     }
-    let expected = tally.connections.open_peak as f64 * f64::from(plan.pipeline);
+    let expected = tally.connections.open as f64 * f64::from(plan.pipeline);
     let edges = expected * share(tally.service().mean_ns(), run.wall_ns).min(1.0);
     let tolerance = LITTLES_LAW_SHARE_MAXIMUM * expected + run.generator.len() as f64 + edges;
     let failed = tally.failed.total() as f64;

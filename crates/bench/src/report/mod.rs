@@ -41,11 +41,10 @@ pub use measured::{
 pub use own_writes::OwnWritesReport;
 pub use percentile::{NoPercentile, Percentile};
 pub use run::{
-    BytesReport, ConnectionsReport, GeneratorReport, Holds, LatencyReport, LittlesLaw, Requests,
-    RunReport, SecondReport, ServerUsage, ThreadReport,
+    BytesReport, GeneratorReport, Holds, LatencyReport, LittlesLaw, Requests, RunReport,
+    SecondReport, ServerUsage, ThreadReport,
 };
 pub use schema::{ConditionReport, Report, Tool};
-pub use streams::{StreamEndReport, StreamsReport};
 pub use summary::{FigureSpread, LatencySummary, Summary};
 pub(crate) use text::encryption::lines as encryption_lines;
 pub use text::write_text;

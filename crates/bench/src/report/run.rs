@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::report::encryption::EncryptionReport;
 pub use crate::report::latency::LatencyReport;
 use crate::report::measured::ClockBehaviour;
-use crate::report::streams::StreamsReport;
-use crate::tally::FailureCounts;
+use crate::tally::{ConnectionTally, FailureCounts, StreamTally};
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,7 +19,7 @@ pub struct RunReport {
     /// The results of the requests.
     pub requests: Requests,
     /// The results of the connections.
-    pub connections: ConnectionsReport,
+    pub connections: ConnectionTally,
     /// Bytes over all connections.
     pub bytes: BytesReport,
     /// From sending a request to the last byte of the answer.
@@ -32,7 +31,7 @@ pub struct RunReport {
     /// The handshakes of encrypted connections; null without any.
     pub tls: Option<EncryptionReport>,
     /// The events of HTTP/2's streams; null if nothing did, and over HTTP/1.1.
-    pub http2: Option<StreamsReport>,
+    pub http2: Option<StreamTally>,
     /// From the time a request was due and a connection free until it was sent.
     pub late: LatencyReport,
     /// Second by second.
@@ -83,21 +82,6 @@ pub struct Requests {
     /// The same when it ended.
     #[serde(default)]
     pub unsent_end: u64,
-}
-
-/// The connections of a run, by their result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConnectionsReport {
-    /// How many should be open at once.
-    pub asked: u64,
-    /// The most that were.
-    pub open: u64,
-    /// How many were opened; for kept connections including the warm-up.
-    pub opened: u64,
-    /// How many could not be opened, over the same time.
-    pub refused: u64,
-    /// How many ended, over the same time.
-    pub closed: u64,
 }
 
 /// Bytes of a run, as sockets count them: heads and bodies, no TCP, no IP.

@@ -8,15 +8,13 @@ use super::encryption::{AgreementReport, EncryptionReport, sum_faults};
 use super::latency::LatencyReport;
 use super::measured::{Ended, PlanReport};
 use super::run::{
-    BytesReport, ConnectionsReport, GeneratorReport, Holds, LittlesLaw, Requests, RunReport,
-    SecondReport, ServerUsage,
+    BytesReport, GeneratorReport, Holds, LittlesLaw, Requests, RunReport, SecondReport, ServerUsage,
 };
 use super::schema::Report;
-use super::streams::StreamsReport;
 use super::summary::Summary;
 use super::verdict::{ReasonCode, ResultTrust, Verdict, VerdictReason};
 use crate::limits::TERMS_MAXIMUM;
-use crate::tally::{BlobError, FailureCounts, Latency};
+use crate::tally::{BlobError, ConnectionTally, FailureCounts, Latency, StreamTally};
 
 impl LatencyReport {
     /// All times of several distributions.
@@ -176,13 +174,10 @@ impl RunReport {
             wall_ns: parts.iter().map(|part| part.wall_ns).max().unwrap_or(first.wall_ns),
             // Each counted for its own time; the times differ by microseconds.
             rate_per_s: parts.iter().map(|part| part.rate_per_s).sum(),
-            connections: ConnectionsReport {
-                asked: sum(|part| part.connections.asked),
-                open: sum(|part| part.connections.open),
-                opened: sum(|part| part.connections.opened),
-                refused: sum(|part| part.connections.refused),
-                closed: sum(|part| part.connections.closed),
-            },
+            connections: parts.iter().fold(ConnectionTally::default(), |mut sum, part| {
+                sum.merge(&part.connections);
+                sum
+            }),
             bytes: BytesReport {
                 read: sum(|part| part.bytes.read),
                 written: sum(|part| part.bytes.written),
@@ -191,7 +186,7 @@ impl RunReport {
             response: latency(|part| &part.response)?,
             connect: latency(|part| &part.connect)?,
             tls: EncryptionReport::together(parts.iter().filter_map(|part| part.tls.as_ref()))?,
-            http2: StreamsReport::together(parts.iter().filter_map(|part| part.http2.as_ref())),
+            http2: StreamTally::together(parts.iter().filter_map(|part| part.http2.as_ref())),
             late: latency(|part| &part.late)?,
             seconds: seconds(parts),
             generator: generator(parts, outcomes),

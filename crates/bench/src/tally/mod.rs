@@ -13,6 +13,7 @@ mod spent;
 mod streams;
 
 use runtime::transport::Agreed;
+use serde::{Deserialize, Serialize};
 
 pub use blob::BlobError;
 pub use failure::{FailureCounts, FailureKind};
@@ -21,7 +22,7 @@ pub use handshakes::{AgreedTerms, HandshakeTally};
 pub use latency::Latency;
 pub use seconds::{Second, Seconds};
 pub use spent::SpentTime;
-pub use streams::StreamTally;
+pub use streams::{StreamEnding, StreamTally};
 
 /// The loop that decides when a request is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,16 +64,14 @@ pub struct Answering {
     pub answered_ns: u64,
 }
 
-/// Connections of one thread.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Connections of one thread, or of all of a run, as stored in its report.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionTally {
-    /// How many this thread is to hold at once.
+    /// How many are to be open at once.
     pub asked: u64,
-    /// How many are open now.
-    pub open: u64,
     /// The most that were open at once since [`Tally::begin`].
-    pub open_peak: u64,
-    /// How many attempts succeeded.
+    pub open: u64,
+    /// How many attempts succeeded; for kept connections including the warm-up, as the next two.
     pub opened: u64,
     /// How many attempts failed: refused, timed out, or nowhere to go.
     pub refused: u64,
@@ -115,6 +114,8 @@ pub struct Tally {
     pub unasked: u64,
     /// The findings of reads of a store.
     pub values: Values,
+    /// Connections that are open now.
+    pub open_now: u64,
     /// Connections of this thread.
     pub connections: ConnectionTally,
     /// The handshakes of encrypted ones; `None` before the first.
@@ -153,6 +154,7 @@ impl Tally {
             spent: SpentTime::default(),
             unasked: 0,
             values: Values::default(),
+            open_now: 0,
             connections: ConnectionTally { asked: connections, ..ConnectionTally::default() },
             handshakes: None,
             streams: None,
@@ -192,7 +194,7 @@ impl Tally {
         self.response.clear();
         self.late.clear();
         self.seconds.begin(start_ns);
-        self.connections.open_peak = self.connections.open;
+        self.connections.open = self.open_now;
         if opening == Opening::Cleared {
             self.connections.opened = 0;
             self.connections.refused = 0;
@@ -290,10 +292,9 @@ impl Tally {
     /// A connection can carry requests.
     #[inline]
     pub fn open(&mut self) {
-        let connections = &mut self.connections;
-        connections.opened += 1;
-        connections.open += 1;
-        connections.open_peak = connections.open_peak.max(connections.open);
+        self.open_now += 1;
+        self.connections.opened += 1;
+        self.connections.open = self.connections.open.max(self.open_now);
     }
 
     /// A connection could not be opened, which took so long.
@@ -307,7 +308,7 @@ impl Tally {
     #[inline]
     pub fn close(&mut self) {
         self.connections.closed += 1;
-        self.connections.open = self.connections.open.saturating_sub(1);
+        self.open_now = self.open_now.saturating_sub(1);
     }
 
     /// Requests that became due and have no outcome yet.
@@ -364,6 +365,7 @@ impl Tally {
         self.unasked += other.unasked;
         self.values.found += other.values.found;
         self.values.missing += other.values.missing;
+        self.open_now += other.open_now;
         self.connections.merge(&other.connections);
         if let Some(handshakes) = &other.handshakes {
             self.handshakes.get_or_insert_default().merge(handshakes);
@@ -383,10 +385,9 @@ impl Tally {
 
 impl ConnectionTally {
     /// Peaks add up too: each thread holds its own connections.
-    fn merge(&mut self, other: &ConnectionTally) {
+    pub(crate) fn merge(&mut self, other: &ConnectionTally) {
         self.asked += other.asked;
         self.open += other.open;
-        self.open_peak += other.open_peak;
         self.opened += other.opened;
         self.refused += other.refused;
         self.closed += other.closed;

@@ -2,14 +2,14 @@
 //!
 //! Owns these counts. Never decides what was an error: the client does.
 
-use std::collections::BTreeMap;
+use serde::{Deserialize, Serialize};
 
 use crate::limits::STREAM_ENDS_MAXIMUM;
 
-/// The events that one thread saw.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The events that one thread saw, or all of a run, as stored in its report.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamTally {
-    /// The fewest streams that a server allowed on a connection, if that is less than planned.
+    /// The fewest streams that a server allowed on a connection, if that is less than planned; null otherwise.
     pub allowed: Option<u32>,
     /// How often content of a request could not be sent because a window of the server was used up.
     pub window_stalls: u64,
@@ -17,8 +17,17 @@ pub struct StreamTally {
     pub window_stalled_ns: u64,
     /// Requests that a server did not begin because it closed the connection: they were sent again.
     pub repeated: u64,
-    /// The errors that ended streams and connections, in words, and how often each did.
-    ends: BTreeMap<String, u64>,
+    /// The errors that ended streams and connections, in order of first occurrence.
+    pub ends: Vec<StreamEnding>,
+}
+
+/// Streams and connections that ended with one error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamEnding {
+    /// The error in words, such as `RST_STREAM CANCEL`.
+    pub text: String,
+    /// How often it ended something.
+    pub count: u64,
 }
 
 impl StreamTally {
@@ -33,18 +42,13 @@ impl StreamTally {
     }
 
     fn add(&mut self, text: String, count: u64) {
-        let is_known = self.ends.contains_key(&text);
-        let text = if is_known || self.ends.len() < STREAM_ENDS_MAXIMUM {
-            text
-        } else {
-            "other errors".to_owned()
-        };
-        *self.ends.entry(text).or_default() += count;
-    }
-
-    /// The errors, and how often each ended something.
-    pub fn ends(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.ends.iter().map(|(text, count)| (text.as_str(), *count))
+        let is_told = self.ends.len() < STREAM_ENDS_MAXIMUM
+            || self.ends.iter().any(|known| known.text == text);
+        let text = if is_told { text } else { "other errors".to_owned() };
+        match self.ends.iter_mut().find(|known| known.text == text) {
+            Some(known) => known.count += count,
+            None => self.ends.push(StreamEnding { text, count }),
+        }
     }
 
     /// Forgets the warm-up. A limit of a server is a fact of the connections that stay open.
@@ -60,8 +64,8 @@ impl StreamTally {
         self.window_stalls += other.window_stalls;
         self.window_stalled_ns += other.window_stalled_ns;
         self.repeated += other.repeated;
-        for (text, count) in &other.ends {
-            self.add(text.clone(), *count);
+        for end in &other.ends {
+            self.add(end.text.clone(), end.count);
         }
     }
 }
@@ -82,11 +86,11 @@ mod tests {
         other.end("error 0".to_owned());
         one.merge(&other);
         assert_eq!((one.allowed, one.window_stalls, one.repeated), (Some(30), 3, 1));
-        let ends: Vec<(&str, u64)> = one.ends().collect();
-        assert_eq!(ends.len(), STREAM_ENDS_MAXIMUM + 1);
-        assert!(ends.contains(&("error 0", 2)) && ends.contains(&("GOAWAY NO_ERROR", 1)));
-        assert_eq!(ends.iter().map(|(_, count)| count).sum::<u64>(), 102);
+        let of = |text| one.ends.iter().find(|end| end.text == text).map(|end| end.count);
+        assert_eq!(one.ends.len(), STREAM_ENDS_MAXIMUM + 1);
+        assert_eq!((of("error 0"), of("GOAWAY NO_ERROR")), (Some(2), Some(1)));
+        assert_eq!(one.ends.iter().map(|end| end.count).sum::<u64>(), 102);
         one.begin();
-        assert_eq!((one.allowed, one.window_stalls, one.ends().count()), (Some(30), 0, 0));
+        assert_eq!((one.allowed, one.window_stalls, one.ends.len()), (Some(30), 0, 0));
     }
 }

@@ -93,8 +93,8 @@ proptest! {
         }
         left.merge(&right);
         // The peaks of two threads may be at different times.
-        prop_assert!(left.connections.open_peak >= all.connections.open_peak);
-        left.connections.open_peak = all.connections.open_peak;
+        prop_assert!(left.connections.open >= all.connections.open);
+        left.connections.open = all.connections.open;
         prop_assert_eq!(left, all);
     }
 
@@ -273,7 +273,7 @@ fn the_warm_up_is_forgotten_and_what_was_under_way_is_carried_over() {
     tally.answer(Answering { due_ns: 10, sent_ns: 10, answered_ns: 30 });
     tally.begin(100, Opening::Kept);
     assert_eq!((tally.asked, tally.answered, tally.in_flight_start), (0, 0, 2));
-    assert_eq!((tally.connections.open_peak, tally.connections.opened), (2, 2));
+    assert_eq!((tally.connections.open, tally.connections.opened), (2, 2));
     assert_eq!(tally.connect().sum_ns(), 1600, "the opening counts where connections are kept");
     assert!(tally.service().is_empty());
     tally.answer(Answering { due_ns: 10, sent_ns: 10, answered_ns: 150 });
@@ -290,7 +290,7 @@ fn the_warm_up_is_forgotten_and_what_was_under_way_is_carried_over() {
     );
     tally.close();
     tally.begin(200, Opening::Cleared);
-    assert_eq!((tally.connections.open, tally.connections.open_peak), (1, 1));
+    assert_eq!((tally.open_now, tally.connections.open), (1, 1));
     assert_eq!((tally.connections.opened, tally.connections.closed), (0, 0));
     assert!(tally.connect().is_empty());
 }

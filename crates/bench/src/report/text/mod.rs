@@ -15,9 +15,9 @@ use crate::report::figures::{
 use crate::report::measured::{Ended, PlanReport, StageReport};
 use crate::report::run::RunReport;
 use crate::report::schema::Report;
-use crate::report::streams::StreamsReport;
 use crate::report::summary::FigureSpread;
 use crate::report::verdict::{ResultTrust, Verdict, VerdictReason};
+use crate::tally::StreamTally;
 
 /// Seconds from nanoseconds.
 const SECOND_NS: f64 = 1e9;
@@ -209,7 +209,7 @@ fn connections(run: &RunReport, out: &mut impl Write) -> fmt::Result {
 /// The events of the streams of all runs.
 fn http2(report: &Report, out: &mut impl Write) -> fmt::Result {
     let runs = report.runs.iter().filter_map(|run| run.http2.as_ref());
-    let lines = StreamsReport::together(runs).map_or(Vec::new(), |streams| streams.lines());
+    let lines = StreamTally::together(runs).map_or(Vec::new(), |streams| streams.lines());
     for (line, at) in lines.iter().zip(0..) {
         name(out, if at == 0 { "http2" } else { "" })?;
         writeln!(out, "{line}")?;

@@ -7,7 +7,7 @@ use super::{Finding, ReasonCode};
 use crate::report::figures::{count, duration, numbered};
 use crate::report::measured::PlanReport;
 use crate::report::run::RunReport;
-use crate::report::streams::StreamEndReport;
+use crate::tally::StreamEnding;
 
 pub(super) fn streams_limited(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     let allowed = run.http2.as_ref()?.allowed?;
@@ -31,7 +31,7 @@ pub(super) fn window_stalls(run: &RunReport) -> Option<Finding> {
 
 pub(super) fn streams_ended(run: &RunReport) -> Option<Finding> {
     let ends = &run.http2.as_ref()?.ends;
-    let told = |end: &StreamEndReport| format!("{} times {}", count(end.count), end.text);
+    let told = |end: &StreamEnding| format!("{} times {}", count(end.count), end.text);
     let text = ends.iter().map(told).collect::<Vec<_>>().join("; ");
     (!ends.is_empty()).then_some((ReasonCode::StreamsEnded, format!("errors of HTTP/2: {text}")))
 }

@@ -10,7 +10,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bench::plan::{LoadPlan, LoadProtocol};
-use bench::report::{RunReport, StreamsReport};
+use bench::report::RunReport;
+use bench::tally::StreamTally;
 
 use crate::faults::generator;
 
@@ -28,7 +29,7 @@ fn impatient(address: SocketAddr) -> LoadPlan {
     LoadPlan { timeout: Duration::from_millis(150), ..plan(address) }
 }
 
-fn streams(run: &RunReport) -> StreamsReport {
+fn streams(run: &RunReport) -> StreamTally {
     run.http2.clone().unwrap_or_default()
 }
 
