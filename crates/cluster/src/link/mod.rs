@@ -348,16 +348,12 @@ impl NatsLink {
         };
         let of_up = self.is_up().then(|| {
             // One that leaves tells no more signs and does not join again.
-            let stays = self.presence == Presence::Staying;
-            let of_staying = [Some(self.nodes.next_sign_ms()), self.rejoin_ms].into_iter();
-            let rest = [
-                self.nodes.next_end_ms(),
-                self.questions.next_due_ms(),
-                self.reads.next_due_ms(),
-                self.leases.next_due_ms(),
-                self.streams.next_due_ms(),
-            ];
-            of_staying.filter(|_| stays).chain(rest).flatten().min()
+            let is_own = |_: &u64| self.presence == Presence::Staying;
+            let own = [Some(self.nodes.next_sign_ms()), self.rejoin_ms].map(|it| it.filter(is_own));
+            let asked = [self.questions.next_due_ms(), self.reads.next_due_ms()];
+            let held = [self.streams.next_due_ms(), self.leases.next_due_ms()];
+            let all = own.into_iter().chain(asked).chain(held).chain([self.nodes.next_end_ms()]);
+            all.flatten().min()
         });
         let due = [of_up.flatten(), self.commits.next_due_ms(), self.leases.next_end_ms()];
         due.into_iter().flatten().chain([of_stage]).min()
