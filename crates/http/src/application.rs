@@ -190,7 +190,8 @@ pub enum BodyPolicy {
         /// Maximum number of bytes.
         limit: u64,
     },
-    /// It is not needed: answer first, then discard a small body or close.
+    /// It is not needed: the application is asked about the request without it. A short one is discarded, a longer one
+    /// is left unread, and the connection closes behind the answer.
     Ignore,
 }
 

@@ -50,6 +50,11 @@ impl<'r> Asked<'r> {
         Self { request: Request { body, received, ..self.request }, ..self }
     }
 
+    /// The same request, of whose body so many bytes came, which nobody needs.
+    pub(super) fn with_discarded(self, bytes: usize) -> Self {
+        Self { request: Request { received: bytes as u64, ..self.request }, ..self }
+    }
+
     /// The same request, whose body is not read.
     pub(super) fn unread(self) -> Self {
         Self { rest: BodyRest::Unread, ..self }

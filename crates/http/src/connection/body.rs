@@ -55,9 +55,12 @@ impl Connection {
                 return Progress { consumed: available, next: Next::Linger };
             }
         };
-        let is_lent = matches!(plan, BodyPlan::Collect { .. } | BodyPlan::Discard { .. });
-        if is_lent && let Some(body) = whole_body(framing, body) {
-            let asked = asked.with_body(body);
+        let is_short = matches!(plan, BodyPlan::Collect { .. } | BodyPlan::Discard { .. });
+        if is_short && let Some(body) = whole_body(framing, body) {
+            let asked = match plan {
+                BodyPlan::Discard { .. } => asked.with_discarded(body.len()),
+                _ => asked.with_body(body),
+            };
             let next = http.answer(&asked, None, context);
             return self.after_answer(http, next, &asked, received.used(body.len()), context);
         }

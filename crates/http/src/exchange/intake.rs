@@ -13,6 +13,7 @@ use wire::http::status::Status;
 use super::{BodyPlan, Exchange, State, Step};
 use crate::application::{Application, Intake};
 use crate::asked::{Asked, BodyRest};
+use crate::request::Request;
 use crate::shared::Http;
 use crate::waiting::Urgency;
 
@@ -88,10 +89,10 @@ impl Intaken {
         self.bytes.extend_from_slice(piece);
     }
 
-    /// Keeps a whole body.
-    pub(super) fn keep(&mut self, body: &[u8]) {
-        self.bytes = body.to_vec();
-        self.content = body.len() as u64;
+    /// Keeps the body of a request as far as it is known.
+    pub(super) fn keep(&mut self, request: &Request<'_>) {
+        self.bytes = request.body.to_vec();
+        self.content = request.received;
     }
 
     /// Bytes of content that have come.

@@ -119,7 +119,7 @@ impl Exchange {
         context: &mut Context<'_, A::Message>,
     ) -> Self {
         let mut exchange = Self::new(asked, context);
-        exchange.body.keep(asked.request().body);
+        exchange.body.keep(asked.request());
         exchange.wait_for_next_call(http, context);
         exchange
     }

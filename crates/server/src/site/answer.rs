@@ -203,10 +203,10 @@ impl Site {
     ) -> Answer {
         let request = exchange.request;
         let query = request.head.split_target().1;
-        // The end of a chunked body is known once the body is complete.
+        // How long a chunked body is, is known once it is complete.
         let body_size = match request.head.framing {
             Framing::Length(size) => size,
-            Framing::None | Framing::Chunked => request.body.len() as u64,
+            Framing::None | Framing::Chunked => request.received,
         };
         // A page that has begun to answer has received the body. In a form with files, the limit applies to the fields,
         // and is checked where they are read.
