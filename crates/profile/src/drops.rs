@@ -20,6 +20,7 @@ pub struct DropWatch {
     cpus: Threads,
     reasons: DropReasons,
     counts: BTreeMap<u32, u64>,
+    is_full: bool,
 }
 
 impl DropWatch {
@@ -39,19 +40,32 @@ impl DropWatch {
         };
         let triggers = [SampleTrigger::Tracepoint(number(DROP)?)];
         let cpus = Threads::of(Scope::Machine, &triggers, form)?;
-        Ok(Self { cpus, reasons, counts: BTreeMap::new() })
+        Ok(Self { cpus, reasons, counts: BTreeMap::new(), is_full: false })
     }
 
     /// Reads the records that have arrived.
     pub fn drain(&mut self) {
-        let (at, counts) = (self.reasons.at, &mut self.counts);
-        self.cpus.drain(|record| {
-            let Record::Sample(sample) = record else { return };
-            let reason = sample.fields().get(at..).and_then(|bytes| bytes.first_chunk());
-            if let Some(reason) = reason {
-                *counts.entry(u32::from_ne_bytes(*reason)).or_default() += 1;
+        let (at, counts, is_full) = (self.reasons.at, &mut self.counts, &mut self.is_full);
+        self.cpus.drain(|record| match record {
+            Record::Sample(sample) => {
+                let reason = sample.fields().get(at..).and_then(|bytes| bytes.first_chunk());
+                if let Some(reason) = reason {
+                    *counts.entry(u32::from_ne_bytes(*reason)).or_default() += 1;
+                }
             }
+            Record::Lost(..) => *is_full = true,
+            Record::Switch(_) | Record::Other => {}
         });
+    }
+
+    /// The number of packets so far.
+    pub fn count(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    /// Whether records were lost because a ring buffer was full.
+    pub fn is_full(&self) -> bool {
+        self.is_full
     }
 
     /// Ends the recording: how many packets were dropped, by the kernel's name of the reason (`NETFILTER_DROP`).

@@ -57,19 +57,20 @@ const WORTH_SHARE: f64 = 0.001;
 
 fn dropped(host: &HostReading) -> Judged {
     let text = Finding::known(host.text(PLACE), "they were not recorded")?;
-    let counts = match DroppedPackets::read(&text) {
-        DroppedPackets::Seen(counts) => counts,
+    let (seconds, counts) = match DroppedPackets::read(&text) {
+        DroppedPackets::Seen { seconds, counts } => (seconds, counts),
         DroppedPackets::Unseen(why) => {
             return Finding::unknown(format!("they may not be seen: {why}"));
         }
     };
-    let seconds = Finding::known(host.seconds, "needs two readings")?;
     let of =
         |reasons: &[&str]| reasons.iter().filter_map(|reason| counts.get(*reason)).sum::<u64>();
     let worst = CAUSES.iter().map(|(reasons, cause)| (of(reasons), cause)).max_by_key(|one| one.0);
     let (count, cause) = Finding::known(worst, "no cause is known")?;
     let received = host.moved(|counters| counters.network("Tcp.InSegs")).unwrap_or(0);
-    let (rate, part) = (count as f64 / seconds, count as f64 / (count + received).max(1) as f64);
+    let received = received as f64 / Finding::known(host.seconds, "needs two readings")?;
+    let rate = count as f64 / seconds.max(1e-3);
+    let part = rate / (rate + received).max(1.0);
     if rate < WORTH_RATE || part < WORTH_SHARE {
         return Finding::good(in_words(&counts));
     }

@@ -92,7 +92,7 @@ fn packets_that_the_host_drops_may_cost_the_waits_of_its_connections() {
             |_| {},
             |fake| {
                 fake.connections(&ten("data_sent=1000"));
-                fake.write("velodrome/drops", text);
+                fake.write("velodrome/drops", &format!("in 1.000\n{text}"));
             },
         )
     };
@@ -103,7 +103,8 @@ fn packets_that_the_host_drops_may_cost_the_waits_of_its_connections() {
     for usual in ["TCP_OLD_DATA 7000\n", "NETFILTER_DROP 4\n", ""] {
         assert!(matches!(drops(usual), Finding::Good(_)), "{usual}");
     }
-    let barred = drops("unseen root alone may\n");
+    let barred =
+        found("net.drops", |_| {}, |fake| fake.write("velodrome/drops", "unseen root alone may\n"));
     assert_eq!(barred, Finding::Unknown("they may not be seen: root alone may".to_owned()));
 }
 
