@@ -110,11 +110,17 @@ pub(crate) fn run(flags: &Top) -> Result<(), Failure> {
 
 fn ask(way: &Way, question: &Ask) -> Result<String, AskError> {
     let ControlRequest { method, target, body } = question.request();
-    way.ask_with(method, &target, &body).map_err(|failure| match failure {
-        Failure::Failed(why) if why.contains(" answered 404 ") => AskError::Gone,
+    way.ask_with(method, &target, &body).map_err(|failed| match failed.is(404) {
+        true => AskError::Gone,
+        false => unreachable(way, failed.into()),
+    })
+}
+
+fn unreachable(way: &Way, failure: Failure) -> AskError {
+    match failure {
         Failure::Failed(why) | Failure::WrongUse(why) => AskError::Unreachable(why),
         _ => AskError::Unreachable(format!("`{way}` does not answer")),
-    })
+    }
 }
 
 /// Prints what happens in one interval.
@@ -129,7 +135,7 @@ fn once(way: &Way, flags: &Top) -> Result<(), Failure> {
         let answer = ask(way, &Ask::Live(wanted.clone())).and_then(|body| read_snapshot(&body));
         let failed = |trouble: AskError| Failure::Failed(trouble.of_figures().to_string());
         let snapshot = answer.map_err(failed)?;
-        Ok(TakenSnapshot { wanted: wanted.clone(), snapshot })
+        Ok::<_, Failure>(TakenSnapshot { wanted: wanted.clone(), snapshot })
     };
     let earlier = look()?;
     has_column(&earlier)?;

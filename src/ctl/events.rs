@@ -11,7 +11,7 @@ use live::{Info, OperatorEvent};
 use observe::{harmless_json, harmless_lines};
 use serde_json::Value;
 
-use super::way::Way;
+use super::way::{AskFailure, Way};
 use crate::Failure;
 use crate::output::{self, FormFlag, OutputForm};
 
@@ -73,14 +73,11 @@ pub(super) fn kill(way: &Way, wanted: &One) -> Result<(), Failure> {
     print_info(&answer, wanted)
 }
 
-fn none(failure: Failure, wanted: &One) -> Failure {
-    match failure {
-        Failure::Failed(told) if told.contains(" answered 404 ") => Failure::Failed(format!(
-            "there is no `{}` (any more); `velodrome top` shows ids",
-            wanted.id
-        )),
-        other => other,
-    }
+fn none(failed: AskFailure, wanted: &One) -> Failure {
+    failed.or_told(404, || {
+        let id = &wanted.id;
+        Failure::Failed(format!("there is no `{id}` (any more); `velodrome top` shows ids"))
+    })
 }
 
 fn print_info(answer: &str, wanted: &One) -> Result<(), Failure> {

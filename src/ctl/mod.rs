@@ -225,7 +225,7 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
 /// Writes everything that the server says of itself.
 fn dump(way: &Way, output: Option<&Path>) -> Result<(), Failure> {
     let ask = |path: &str| {
-        way.ask("GET", path).map_err(|failure| match failure {
+        way.ask("GET", path).map_err(|failed| match failed.into() {
             Failure::Failed(told) | Failure::WrongUse(told) => std::io::Error::other(told),
             _ => std::io::Error::other("no answer"),
         })
@@ -245,24 +245,23 @@ fn word(value: &impl ValueEnum) -> String {
 fn upstream(way: &Way, flags: &Upstream) -> Result<(), Failure> {
     let Upstream { name, action, server } = flags;
     let word = word(action);
-    let unknown = |failure| match failure {
-        Failure::Failed(told) if told.contains(" answered 404 ") => Failure::Failed(format!(
+    let unknown = || {
+        Failure::Failed(format!(
             "there is no server `{server}` in an upstream `{name}`; `velodrome ctl upstreams` shows them"
-        )),
-        other => other,
+        ))
     };
-    way.ask_with("POST", "/upstreams", &format!("{word} {name} {server}")).map_err(unknown)?;
+    way.ask_with("POST", "/upstreams", &format!("{word} {name} {server}"))
+        .map_err(|failed| failed.or_told(404, unknown))?;
     output::print_line(&format!("{name}: {server} {word}"))
 }
 
 fn purge(way: &Way, pattern: &str) -> Result<(), Failure> {
-    let wrong = |failure| match failure {
-        Failure::Failed(told) if told.contains(" answered 400 ") => Failure::WrongUse(format!(
+    let wrong = || {
+        Failure::WrongUse(format!(
             "`{pattern}` is no pattern; write /path, /prefix* or host/path, percent-encoded"
-        )),
-        other => other,
+        ))
     };
-    way.ask_with("POST", "/cache/purge", pattern).map_err(wrong)?;
+    way.ask_with("POST", "/cache/purge", pattern).map_err(|failed| failed.or_told(400, wrong))?;
     output::print_line(&format!("purged {pattern}"))
 }
 

@@ -20,7 +20,7 @@ const MARK: &str = "1 0 [Velodrome]\n";
 
 /// The native code of pages, a line for each piece.
 pub(crate) fn native_code(way: &Way) -> Result<String, Failure> {
-    way.ask("GET", "/native-code")
+    Ok(way.ask("GET", "/native-code")?)
 }
 
 /// Writes the native code of pages to a file, or where profilers look for it; there only if there is some. Returns the

@@ -69,6 +69,31 @@ impl fmt::Display for Way {
     }
 }
 
+/// Why a request has no answer, or is refused.
+pub(crate) struct AskFailure {
+    /// The status of the refusal, if there was an answer.
+    status: Option<u16>,
+    failure: Failure,
+}
+
+impl AskFailure {
+    /// A refusal with this status is told in other words, which the caller knows; any other as it is.
+    pub(crate) fn or_told(self, status: u16, told: impl FnOnce() -> Failure) -> Failure {
+        if self.status == Some(status) { told() } else { self.failure }
+    }
+
+    /// Whether the server has answered with this status.
+    pub(crate) fn is(&self, status: u16) -> bool {
+        self.status == Some(status)
+    }
+}
+
+impl From<AskFailure> for Failure {
+    fn from(failed: AskFailure) -> Self {
+        failed.failure
+    }
+}
+
 impl Way {
     /// The way that the flags name; the only server of this user if they name none.
     pub(crate) fn of(flags: &WayFlags) -> Result<Self, Failure> {
@@ -86,12 +111,17 @@ impl Way {
     }
 
     /// The body of the answer to a request without a body.
-    pub(crate) fn ask(&self, method: &str, path: &str) -> Result<String, Failure> {
+    pub(crate) fn ask(&self, method: &str, path: &str) -> Result<String, AskFailure> {
         self.ask_with(method, path, "")
     }
 
     /// The body of the answer to a request.
-    pub(crate) fn ask_with(&self, method: &str, path: &str, body: &str) -> Result<String, Failure> {
+    pub(crate) fn ask_with(
+        &self,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> Result<String, AskFailure> {
         let (host, key) = self.shown();
         let length = match body.len() {
             0 => String::new(),
@@ -101,11 +131,15 @@ impl Way {
             "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{key}{length}Connection: close\r\n\r\n{body}"
         );
         let answer = self.connect(PATIENCE).and_then(|stream| exchange(stream, &request));
-        let answer = answer.map_err(|error| self.silent(&error))?;
+        let silent = |error| AskFailure { status: None, failure: self.silent(&error) };
+        let answer = answer.map_err(silent)?;
         let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
         match head.split(' ').nth(1).unwrap_or("none") {
             status if status.starts_with('2') => Ok(body.to_owned()),
-            status => Err(self.refused(status, body.trim_end(), path)),
+            status => Err(AskFailure {
+                status: status.parse().ok(),
+                failure: self.refused(status, body.trim_end(), path),
+            }),
         }
     }
 }

@@ -95,7 +95,8 @@ impl Form {
 
 /// Traces until the time is over.
 pub(super) fn run(way: &Way, flags: &Trace) -> Result<(), Failure> {
-    let form = flags.output.as_deref().map(|file| Ok((file, Form::of(file)?))).transpose()?;
+    let form = |file| Form::of(file).map(|form| (file, form));
+    let form = flags.output.as_deref().map(form).transpose()?;
     let pattern = form_urlencoded::byte_serialize(flags.pattern.as_bytes()).collect::<String>();
     let seconds = flags.time.as_secs_f64().ceil();
     let path = format!(
