@@ -127,7 +127,7 @@ time.sleep(20)'
         "dropped requests",
         &["net.drops"],
         "echo 'table inet f { chain in { type filter hook input priority 0; policy accept;
-             tcp dport 8080 numgen random mod 100 < 3 drop; }; }' > rules
+             tcp dport 8080 ip id & 0x1f == 7 drop; }; }' > rules
          plant nft -f rules; begin $SERVER none 0; load -c 16; audit",
     )
     .latency()
