@@ -44,7 +44,7 @@ pub(crate) const LUA: [&str; 2] = ["lj_", "lua_"];
 
 /// Where code of Lua is, and what names its lines.
 pub(crate) const LUA_CODE: &str = "code of Lua: pages and modules of Velodrome (profile --pages SOCKET names their \
-    lines, `velodrome top` the pages), or of OpenResty";
+    lines, `velodrome top` the pages), of OpenResty, or scripts of Redis (EVAL)";
 
 /// Work of the program that only a profile shows.
 pub(crate) const WORK: [Work; 16] = [

@@ -68,43 +68,53 @@ impl LargestSend {
     }
 }
 
-/// Microseconds that a segment costs on its own way through the stack: 8 on both sides of a veth pair of this kind on
-/// one host, less on a fast machine; and those of a cut at the end of it.
-const OWN_WAY_US: Percent = Percent { low: 1.0, high: 8.0 };
-const LATE_CUT_US: Percent = Percent { low: 0.2, high: 1.0 };
+/// Microseconds that a segment costs, at least and at most.
+#[derive(Clone, Copy, Debug)]
+struct SegmentCost {
+    least_us: f64,
+    most_us: f64,
+}
+
+/// Of a segment on its own way through the stack: 8 on both sides of a veth pair of this kind on one host, less on a
+/// fast machine; and of a cut at the end of it.
+const OWN_WAY: SegmentCost = SegmentCost { least_us: 1.0, most_us: 8.0 };
+const LATE_CUT: SegmentCost = SegmentCost { least_us: 0.2, most_us: 1.0 };
 
 fn cut_early(host: &HostReading) -> Judged {
-    judge(host, "gso", OWN_WAY_US)
+    judge(host, "gso", OWN_WAY)
 }
 
 fn cut_by_cpu(host: &HostReading) -> Judged {
-    judge(host, "tso", LATE_CUT_US)
+    judge(host, "tso", LATE_CUT)
 }
 
-fn judge(host: &HostReading, name: &str, segment_us: Percent) -> Judged {
-    let mut is_told = false;
-    for device in host.carriers() {
-        let value = host.text(&place(&device, name));
-        let limit = match name {
-            "gso" => LargestSend::of(host, &device).and_then(LargestSend::limit),
-            _ => None,
-        };
-        is_told |= value.is_some();
-        if value.is_some_and(|value| value == "off") {
-            return priced(host, &device, "off", segment_us);
-        }
-        if let Some(limit) = limit {
-            return priced(host, &device, &limit, segment_us);
-        }
+/// Why a device cuts early, in words, if it does.
+fn limit_of(host: &HostReading, device: &str, name: &str) -> Option<String> {
+    if host.text(&place(device, name)).is_some_and(|value| value == "off") {
+        return Some("off".to_owned());
     }
-    if is_told { Finding::good("on") } else { Finding::unknown("no device reports it") }
+    LargestSend::of(host, device).filter(|_| name == "gso")?.limit()
+}
+
+fn judge(host: &HostReading, name: &str, cost: SegmentCost) -> Judged {
+    let devices = host.carriers();
+    let limits = devices.iter().filter_map(|device| Some((device, limit_of(host, device, name)?)));
+    // The one that sends most.
+    let most = limits.max_by_key(|(device, _)| host.sent(device, "tx_bytes"));
+    match most {
+        Some((device, why)) => priced(host, device, &why, cost),
+        None if devices.iter().any(|device| host.text(&place(device, name)).is_some()) => {
+            Finding::good("on")
+        }
+        None => Finding::unknown("no device reports it"),
+    }
 }
 
 /// Mean bytes of packets from which most of them are parts of something larger, and how many a second cost.
 const FULL: f64 = 1_000.0;
 const MANY: f64 = 1_000.0;
 
-fn priced(host: &HostReading, device: &str, why: &str, segment_us: Percent) -> Judged {
+fn priced(host: &HostReading, device: &str, why: &str, cost: SegmentCost) -> Judged {
     let sent = |name: &str| host.sent(device, name).map_or(0.0, |count| count as f64);
     let (packets, bytes) = (sent("tx_packets"), sent("tx_bytes"));
     let (rate, mean) = (packets / host.seconds.unwrap_or(f64::INFINITY), bytes / packets.max(1.0));
@@ -112,7 +122,7 @@ fn priced(host: &HostReading, device: &str, why: &str, segment_us: Percent) -> J
         return Finding::set(format!("{why} for {device}"), 1.0);
     }
     // Microseconds of each second, in percent.
-    let price = Percent::between(rate * segment_us.low / 1e4, rate * segment_us.high / 1e4);
+    let price = Percent::between(rate * cost.least_us / 1e4, rate * cost.most_us / 1e4);
     let text =
         format!("{why} for {device}, which sends {rate:.0} packets a second of {mean:.0} bytes");
     Finding::scaled(text, price)
