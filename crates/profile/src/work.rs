@@ -106,10 +106,8 @@ fn of_kinds(threads: &[Folded], time: SampledTime) -> Vec<WorkFinding> {
 
 /// The code of Lua in which a thread is most of its time: it may be what the server is for, as a function may.
 fn of_lua(folded: &Folded, time: SampledTime) -> Option<WorkFinding> {
-    let of_samples = lua_percent(folded);
-    let share = of_samples * folded.total() / (time.seconds * time.hertz as f64).max(1.0);
-    let is_much = of_samples >= LEAST_OF_SAMPLES && share >= LEAST_OF_FUNCTION;
-    is_much.then(|| WorkFinding {
+    let share = lua_percent(folded) * folded.total() / (time.seconds * time.hertz as f64).max(1.0);
+    (share >= LEAST_OF_FUNCTION).then(|| WorkFinding {
         of_thread: share,
         of_all: share,
         kind: WorkKind::Function,
