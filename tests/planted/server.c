@@ -1,8 +1,8 @@
 /* A small HTTP server that does one thing wrong: `server [SIN AMOUNT] [OPTION=NUMBER ...]`.
  *
  * Options: threads, processes, backlog, nodelay, cork, size (of the answer), buffer (SO_SNDBUF), keep (connections),
- * forgets (to close them), pieces (writes per answer), events (of each connection), slack_us, alarm_us (a signal each), port. It
- * serves 127.0.0.1, writes its log to standard output, and answers every request alike. */
+ * forgets (to close them), pieces (writes per answer), events (of each connection), slack_us, alarm_us (a signal each),
+ * port. It serves 127.0.0.1, writes its log to standard output, and answers every request alike. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

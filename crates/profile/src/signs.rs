@@ -47,7 +47,7 @@ pub(crate) const LUA_CODE: &str = "code of Lua: pages and modules of Velodrome (
     lines, `velodrome top` the pages), of OpenResty, or scripts of Redis (EVAL)";
 
 /// Work of the program that only a profile shows.
-pub(crate) const WORK: [Work; 16] = [
+pub(crate) const WORK: [Work; 15] = [
     (
         "compression. A lower level (gzip_comp_level 1 to 4), or files that are compressed once, cost less",
         LEAST_WORK,
@@ -239,17 +239,6 @@ pub(crate) const WORK: [Work; 16] = [
         ],
     ),
     (
-        "signals that interrupt it, and their handlers: a profiler that was left on (SIGPROF), a timer (setitimer)",
-        LEAST_WORK,
-        &[
-            "__restore_rt",
-            "arch_do_signal_or_restart",
-            "__x64_sys_rt_sigreturn",
-            "__do_sys_rt_sigreturn",
-            "restore_sigcontext",
-        ],
-    ),
-    (
         "breakpoints of a tracer (uprobes: perf probe, bpftrace), each of which enters the kernel twice",
         LEAST_WORK,
         &["asm_exc_int3", "exc_int3", "uprobe_dispatcher", "uprobe_notify_resume"],
@@ -273,7 +262,18 @@ pub(crate) const WORK: [Work; 16] = [
 ];
 
 /// Work that counters and system calls show, too.
-pub(crate) const COUNTED_WORK: [Work; 13] = [
+pub(crate) const COUNTED_WORK: [Work; 14] = [
+    (
+        "signals that interrupt it, and their handlers: a profiler that was left on (SIGPROF), a timer (setitimer)",
+        LEAST_WORK,
+        &[
+            "__restore_rt",
+            "arch_do_signal_or_restart",
+            "__x64_sys_rt_sigreturn",
+            "__do_sys_rt_sigreturn",
+            "restore_sigcontext",
+        ],
+    ),
     (
         "programs that are started. A process for each request costs a millisecond; one that stays does not",
         LEAST_WORK,

@@ -96,7 +96,7 @@ fn floor(name: &str, words: &[String], mut arguments: Arguments) -> Result<(), F
     let quick = arguments.take_switch("--quick");
     let (rounds, seconds, warm_up) =
         if quick { (1, 1, 1) } else { (ROUNDS, SECONDS, WARM_UP_SECONDS) };
-    let settings = Settings::take(&mut arguments, (rounds, seconds))?;
+    let settings = Settings::take(&mut arguments, rounds, seconds)?;
     let guests = arguments.take_list("--with")?;
     let guests = guests.iter().map(|text| {
         Contender::given(text)

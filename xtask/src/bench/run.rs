@@ -25,7 +25,8 @@ impl Settings {
     /// Takes `--rounds`, `--seconds` and `--only`; without them so many rounds of so many seconds.
     pub(crate) fn take(
         arguments: &mut Arguments,
-        (rounds, seconds): (u64, u64),
+        rounds: u64,
+        seconds: u64,
     ) -> Result<Settings, Failure> {
         let rounds = arguments.take_number("--rounds")?.unwrap_or(rounds).max(1);
         let seconds = arguments.take_number("--seconds")?.unwrap_or(seconds).max(1);

@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn local_addresses_are_told_from_others() {
-        let outside = "192.0.2.1".parse().unwrap();
+        let outside = "192.0.2.1".parse().expect("an address");
         assert!(!is_local(outside), "reserved for documents");
         // Without a route there is no address of this host but those of loopback.
         assert!(source_to(outside).is_none_or(is_local));

@@ -48,8 +48,8 @@ impl Connection {
                 | BodyPlan::HandOver { .. },
                 Ok(decoder),
             ) => decoder,
-            (BodyPlan::TooLarge, _) | (_, Err(_)) => {
-                let status = Status::CONTENT_TOO_LARGE;
+            (_, refused) => {
+                let status = refused.err().map_or(Status::CONTENT_TOO_LARGE, |why| why.status());
                 self.phase = Phase::Over;
                 http.refuse(Refused::asked(status, asked.way(), asked.request()), context);
                 return Progress { consumed: available, next: Next::Linger };

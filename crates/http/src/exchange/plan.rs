@@ -51,7 +51,7 @@ impl BodyPlan {
         }
     }
 
-    /// The length from which on a body is refused.
+    /// The length above which a body is refused.
     pub(crate) fn refused_above(self) -> u64 {
         if matches!(self, Self::Discard { .. }) { u64::MAX } else { self.limit() }
     }

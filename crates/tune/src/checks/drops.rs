@@ -55,6 +55,9 @@ const CAUSES: [(&[&str], &str); 9] = [
 const WORTH_RATE: f64 = 5.0;
 const WORTH_SHARE: f64 = 0.001;
 
+/// The part from which TCP hardly gets on, so that the whole gain is to be had.
+const WHOLE_SHARE: f64 = 0.1;
+
 fn dropped(host: &HostReading) -> Judged {
     let text = Finding::known(host.text(PLACE), "they were not recorded")?;
     let (seconds, counts) = match DroppedPackets::read(&text) {
@@ -79,7 +82,7 @@ fn dropped(host: &HostReading) -> Judged {
         part * 100.0
     );
     let Ok(pairs) = Pairs::of_connections(host) else {
-        return Finding::seen(text, part.sqrt());
+        return Finding::seen(text, part / WHOLE_SHARE);
     };
     let waits = 100.0 * rate * AFTER_TIMEOUT.1 / pairs.count() as f64;
     Finding::scaled(text, Percent::between(0.0, waits.min(95.0)))

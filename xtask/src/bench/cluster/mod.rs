@@ -26,7 +26,7 @@ const SECONDS: u64 = 3;
 
 /// Runs the verb.
 pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Failure> {
-    let settings = Settings::take(&mut arguments, (ROUNDS, SECONDS))?;
+    let settings = Settings::take(&mut arguments, ROUNDS, SECONDS)?;
     let mut report = Report::take("cluster", &mut arguments)?;
     arguments.finish()?;
     let names = SCENARIOS.map(|scenario| scenario.name());

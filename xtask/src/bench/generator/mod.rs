@@ -34,7 +34,7 @@ struct Pair {
 
 /// Runs the verb.
 pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Failure> {
-    let settings = Settings::take(&mut arguments, (ROUNDS, SECONDS))?;
+    let settings = Settings::take(&mut arguments, ROUNDS, SECONDS)?;
     let mut report = Report::take("generator", &mut arguments)?;
     arguments.finish()?;
     let chosen = choose_among(SCENARIOS, &settings.only, |scenario| &scenario.workload)?;

@@ -64,7 +64,8 @@ impl Conditions<'_> {
 /// Runs the verb.
 pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Failure> {
     let quick = arguments.take_switch("--quick");
-    let settings = Settings::take(&mut arguments, if quick { (1, 1) } else { (ROUNDS, SECONDS) })?;
+    let (rounds, seconds) = if quick { (1, 1) } else { (ROUNDS, SECONDS) };
+    let settings = Settings::take(&mut arguments, rounds, seconds)?;
     let full = arguments.take_switch("--full");
     let fibonacci_times = if full { FIBONACCI_TIMES_FULL } else { FIBONACCI_TIMES };
     let mut report = Report::take("pages", &mut arguments)?;

@@ -33,7 +33,7 @@ const FRESH_ROUNDS: u64 = 3;
 pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Failure> {
     let quick = arguments.take_switch("--quick");
     let rounds = if quick { 1 } else { ROUNDS };
-    let settings = Settings::take(&mut arguments, (rounds, SECONDS))?;
+    let settings = Settings::take(&mut arguments, rounds, SECONDS)?;
     let mut report = Report::take("store", &mut arguments)?;
     arguments.finish()?;
     let chosen = choose_among(SCENARIOS, &settings.only, |scenario| &scenario.workload)?;
