@@ -115,6 +115,28 @@ fn a_slow_request_is_logged_with_where_its_time_went_and_others_are_not() {
 }
 
 #[test]
+fn a_slow_request_that_its_client_has_given_up_is_logged_too() {
+    let config = "[log]\nslow_log = \"1ms\"\n";
+    let server = Plan::new().config(config).file("wait.page.txt", "<% sleep(20) %>").start();
+    let mut client = server.client();
+    client.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    until("the page to wait", || {
+        let live: Value =
+            serde_json::from_slice(&control(&server, "/live?list=processes")).unwrap();
+        live["list"]["rows"].as_array().is_some_and(|rows| !rows.is_empty()).then_some(())
+    });
+    drop(client);
+    let log = until("the line", || {
+        let log = server.printed_errors();
+        log.contains("slow request").then_some(log)
+    });
+    let line = log.lines().find(|line| line.contains("slow request")).unwrap();
+    for words in [": GET /wait 499, route ", ", waiting for time (sleep) "] {
+        assert!(line.contains(words), "no `{words}` in {line}");
+    }
+}
+
+#[test]
 fn ctl_shows_and_ends_one_page_under_way() {
     let page = "<%\nlocal function waits()\n  sleep(20)\nend\nwaits()\n%>";
     let server = Plan::new().file("wait.page.txt", page).start();

@@ -331,7 +331,8 @@ pub trait Application: Sized {
         context: &mut AnswerContext<'_, Self::Message>,
     ) -> Answer;
 
-    /// A request that it has answered took long, as [`HttpSettings::slow_ns`](crate::HttpSettings::slow_ns) says.
+    /// A request took long until it was answered, refused, or given up by its client, as
+    /// [`HttpSettings::slow_ns`](crate::HttpSettings::slow_ns) says.
     fn on_slow(&mut self, _request: &Request<'_>, _slow: &SlowRequest<'_>) {}
 
     /// Writes the body of an error page that the connection itself sends, and returns its media type.

@@ -8,7 +8,7 @@ mod answering;
 use std::any::Any;
 use std::sync::Arc;
 
-use runtime::account::nanoseconds_of;
+use runtime::account::{moment_ns, nanoseconds_of};
 use runtime::clock::Now;
 use runtime::diagnostic::{self, Level};
 use runtime::limits::COMPLAINT_INTERVAL_NS;
@@ -262,10 +262,33 @@ impl<A: Application> Http<A> {
     /// Tells the application of a request that was answered after so many ticks, if that was long.
     #[inline]
     fn tell_slow(&mut self, request: &Request<'_>, process: ProcessId, status: Status, ticks: u64) {
-        if let Some(slow_ns) = self.settings.slow_ns
-            && nanoseconds_of(ticks) >= slow_ns
-        {
-            let (began_ns, took_ns) = (request.begin.began_ns(), nanoseconds_of(ticks));
+        if self.settings.slow_ns.is_some() {
+            self.tell_if_slow(request, process, status, nanoseconds_of(ticks));
+        }
+    }
+
+    /// The same of a request that has ended now without its answer, or the end of it.
+    pub(crate) fn tell_slow_end(
+        &mut self,
+        request: &Request<'_>,
+        process: ProcessId,
+        status: Status,
+    ) {
+        if self.settings.slow_ns.is_some() {
+            let took_ns = moment_ns().saturating_sub(request.begin.began_ns());
+            self.tell_if_slow(request, process, status, took_ns);
+        }
+    }
+
+    fn tell_if_slow(
+        &mut self,
+        request: &Request<'_>,
+        process: ProcessId,
+        status: Status,
+        took_ns: u64,
+    ) {
+        if self.settings.slow_ns.is_some_and(|slow_ns| took_ns >= slow_ns) {
+            let began_ns = request.begin.began_ns();
             let notes = &self.notes;
             let slow = SlowRequest { process, status, began_ns, took_ns, notes };
             self.application.on_slow(request, &slow);

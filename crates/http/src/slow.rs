@@ -7,16 +7,16 @@ use wire::http::status::Status;
 
 use super::notes::Notes;
 
-/// A request that took long. Its answer has been written.
+/// A request that took long. Its answer has been written, or it has ended without one.
 #[derive(Debug)]
 pub struct SlowRequest<'r> {
     /// The process of its connection.
     pub process: ProcessId,
-    /// The status of its answer.
+    /// The status of its answer, or that of its line in the log if it got none.
     pub status: Status,
     /// When its head was complete, on the monotonic clock.
     pub began_ns: u64,
-    /// Nanoseconds from then until the end of its answer was written.
+    /// Nanoseconds from then until the end of its answer was written, or until it ended without that.
     pub took_ns: u64,
     /// The notes of the application on it.
     pub notes: &'r Notes,

@@ -72,6 +72,7 @@ impl Exchange {
         let head = self.head.request();
         let (request, sent) = (self.request(&head), self.sent());
         http.tell_unanswered(self.process, &request, sent);
+        http.tell_slow_end(&request, self.process, status);
         http.stats_mut().count(status);
         if let Some(notes) = http.take_notes_of_line() {
             let first_ns = self.begun.map(|begun| begun.first_ns());

@@ -349,6 +349,9 @@ impl<A: Application> Http<A> {
             let ticks = self.times.count(class, timed_as.route, began_ns, context.now);
             self.times.count_page(timed_as, ticks);
         }
+        if let Some(request) = refused.asked_request() {
+            self.tell_slow_end(request, context.id, status);
+        }
         let mut body = self.parts.lend_body();
         let content_type = self.application.error_page(status, &mut body);
         let mut reply = Reply::new(context.output, &mut self.parts, body_use, encoder, None);

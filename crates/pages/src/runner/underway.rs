@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use actors::RunKey;
+use runtime::account::moment_ns;
 use runtime::slots::ProcessId;
 use script::engine::{Run, ScriptError};
 
@@ -91,9 +92,12 @@ impl Runner {
     fn end_underway(&mut self, process: ProcessId) -> Option<RowIndex> {
         self.turn.forget(process);
         let key = RunKey::Request(process);
-        let gone = self.underway.remove(&key)?;
+        let mut gone = self.underway.remove(&key)?;
         let row = gone.life.row;
         self.end(key, gone.life);
+        if self.timing.is_on() {
+            gone.life.note_waited(moment_ns());
+        }
         Some(row)
     }
 
