@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::server::other::{Heard, always};
 use crate::server::patience::{PATIENCE, until};
 use crate::server::upstreams::{OK, all_to, by_hand, connect, next, read_to, start};
-use crate::server::{Plan, Server, free_address};
+use crate::server::{Plan, Server, free_address, printed_by};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 
@@ -156,4 +156,10 @@ fn a_collector_that_is_gone_delays_nothing_and_what_it_would_have_got_is_counted
     }
     until("the spans to be given up", || (server.count("/spans/dropped") == 20).then_some(()));
     assert_eq!(server.count("/spans/sent"), 0);
+    let told = until("an event", || {
+        let told = printed_by(&server.ctl(&["events"]));
+        told.contains("spans_lost").then_some(told)
+    });
+    assert!(told.contains(" spans were lost: http://127.0.0.1:"), "{told}");
+    assert!(told.contains("/v1/traces: connection refused"), "{told}");
 }

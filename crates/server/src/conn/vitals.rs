@@ -37,6 +37,8 @@ impl Connections {
             processes: context.processes,
             bounds: self.bounds,
             lost_lines,
+            lost_spans: site.span_stats().dropped,
+            span_loss: site.take_span_loss(),
             errors,
             erring,
             channels: channels.stats(),

@@ -242,6 +242,10 @@ kinds! {
     LogLost "log_lost" Warning Here
         "Lines of the access log were lost: the disk is full, or the reader of a pipe is slow."
         "Make room, or read faster. Requests are never delayed."
+    SpansLost "spans_lost" Warning Here
+        "Spans for the collector of `[trace] otlp` were lost: it is down or refuses them, or more requests are \
+         sampled than are sent."
+        "The line has the reason: look at the collector and at the URL, or lower `sample`."
     LogReopen "log_reopen" Error Elsewhere
         "The access log could not be opened again after USR1: lines go on into the file that was open."
         "The log has the reason. Let the user of the server create files in the directory, then send USR1 \

@@ -33,6 +33,10 @@ pub struct Vitals {
     pub bounds: SchedulerBounds,
     /// Lines of the access log that it lost.
     pub lost_lines: u64,
+    /// Spans that the collector was not told of.
+    pub lost_spans: u64,
+    /// Why some of these were lost since it was last asked.
+    pub span_loss: Option<String>,
     /// Answers of 5xx.
     pub errors: u64,
     /// Of these, those of routes, a bounded number of routes.

@@ -90,6 +90,11 @@ impl Site {
         self.pages.show_at_work(at_work);
     }
 
+    /// Why spans for a collector were lost since this was last asked.
+    pub(crate) fn take_span_loss(&mut self) -> Option<String> {
+        self.outgoing.take_span_loss()
+    }
+
     /// The counters of spans for a collector.
     pub(crate) fn span_stats(&self) -> SpanStats {
         self.outgoing.span_stats()

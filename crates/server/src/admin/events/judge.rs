@@ -226,6 +226,11 @@ fn of_rest(before: &Vitals, now: &Vitals) -> Vec<Trouble> {
     if lost > 0 {
         found.push(Trouble::new(Kind::LogLost, "", format!("{lost} lines were lost")));
     }
+    let lost = now.lost_spans.saturating_sub(before.lost_spans);
+    if let (1.., Some(why)) = (lost, &now.span_loss) {
+        let text = format!("{lost} spans were lost: {why}");
+        found.push(Trouble::new(Kind::SpansLost, "", text));
+    }
     for limit in &now.limits {
         let old = before.limits.iter().find(|old| old.name == limit.name);
         let refused = limit.refused.saturating_sub(old.map_or(limit.refused, |old| old.refused));

@@ -129,6 +129,13 @@ const CASES: &[Case] = &[
         "10.0.0.1:80 of the upstream api",
     ),
     (|now| now.lost_lines = 4, Kind::LogLost, "4 lines"),
+    (
+        |now| {
+            (now.lost_spans, now.span_loss) = (5, Some("http://a/v1/traces answers 404".to_owned()))
+        },
+        Kind::SpansLost,
+        "5 spans were lost: http://a/v1/traces answers 404",
+    ),
 ];
 
 #[test]

@@ -78,6 +78,11 @@ impl Outgoing {
         }
     }
 
+    /// Why spans for a collector were lost since this was last asked.
+    pub(super) fn take_span_loss(&mut self) -> Option<String> {
+        self.spans.as_mut()?.take_loss()
+    }
+
     /// The counters of spans for a collector.
     pub(super) fn span_stats(&self) -> SpanStats {
         self.spans.as_ref().map(|spans| spans.stats()).unwrap_or_default()

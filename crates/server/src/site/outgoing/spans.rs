@@ -3,6 +3,7 @@
 //! Owns the spans that were not sent yet, and the one message that is under way. A collector that is slow or gone
 //! delays nothing: what does not fit is dropped and counted. Which requests there are says `runtime::trace`.
 
+use std::fmt::Display;
 use std::rc::Rc;
 
 use client::{
@@ -21,15 +22,19 @@ use crate::span_stats::SpanStats;
 #[derive(Debug)]
 pub(super) struct Spans {
     collector: Url,
+    /// Its address, for people.
+    address: String,
     service: String,
     queue: Vec<Value>,
     /// The message under way, and its number of spans.
     sending: Option<(ExchangeId, u64)>,
-    /// Whether the collector has accepted it.
-    is_accepted: bool,
+    /// The status of its answer.
+    status: u16,
     /// When the next message may be sent.
     next_ns: u64,
     stats: SpanStats,
+    /// Why some were dropped, since somebody asked.
+    loss: Option<String>,
 }
 
 impl Spans {
@@ -37,21 +42,34 @@ impl Spans {
     pub(super) fn of(settings: &TraceSettings) -> Option<Self> {
         let base = settings.otlp.as_ref()?;
         // The configuration has checked it.
-        let collector = Url::parse(format!("{base}/v1/traces").as_bytes()).ok()?;
+        let address = format!("{base}/v1/traces");
+        let collector = Url::parse(address.as_bytes()).ok()?;
         Some(Self {
             collector,
+            address,
             service: settings.service.clone(),
             queue: Vec::new(),
             sending: None,
-            is_accepted: false,
+            status: 0,
             next_ns: 0,
             stats: SpanStats::default(),
+            loss: None,
         })
     }
 
     /// The counters.
     pub(super) fn stats(&self) -> SpanStats {
         self.stats
+    }
+
+    /// Why spans were dropped since this was last asked, by the last reason.
+    pub(super) fn take_loss(&mut self) -> Option<String> {
+        self.loss.take()
+    }
+
+    fn lose(&mut self, count: u64, why: impl Display) {
+        self.stats.dropped += count;
+        self.loss = Some(why.to_string());
     }
 
     /// Whether an exchange is its message.
@@ -65,21 +83,23 @@ impl Spans {
         loop {
             match exchanges.next(id, usize::MAX, now_ns) {
                 None => return,
-                Some(ExchangeNews::Head(head)) => {
-                    self.is_accepted = (200..300).contains(&head.status)
+                Some(ExchangeNews::Head(head)) => self.status = head.status,
+                Some(ExchangeNews::End) if (200..300).contains(&self.status) => {
+                    self.stats.sent += count;
+                    break;
                 }
-                Some(ExchangeNews::End) => break,
-                Some(ExchangeNews::Failed(_)) => {
-                    self.is_accepted = false;
+                Some(ExchangeNews::End) => {
+                    let why = format!("{} answers {}", self.address, self.status);
+                    self.lose(count, why);
+                    break;
+                }
+                Some(ExchangeNews::Failed(failure)) => {
+                    let why = format!("{}: {failure}", self.address);
+                    self.lose(count, why);
                     break;
                 }
                 Some(_) => {}
             }
-        }
-        if self.is_accepted {
-            self.stats.sent += count;
-        } else {
-            self.stats.dropped += count;
         }
         self.sending = None;
         self.next_ns = now_ns.saturating_add(SPANS_PAUSE_NS);
@@ -92,7 +112,9 @@ impl Spans {
         context: &mut ServiceContext<'_>,
     ) {
         if let Some((sampled, lost)) = trace::take_sampled() {
-            self.stats.dropped += lost;
+            if lost > 0 {
+                self.lose(lost, "too many sampled requests at once");
+            }
             for request in &sampled {
                 self.add(request, context.now);
             }
@@ -111,7 +133,8 @@ impl Spans {
         let unix_ns = now.unix_ms().saturating_mul(1_000_000);
         let spans = spans_of(request, Moment { monotonic_ns: now.monotonic_ns, unix_ns });
         if self.queue.len() + spans.len() > SPANS_QUEUED {
-            self.stats.dropped += spans.len() as u64;
+            let why = format_args!("more than {SPANS_AT_ONCE} of a scheduler in a second");
+            self.lose(spans.len() as u64, why);
         } else {
             self.queue.extend(spans);
         }
@@ -136,7 +159,7 @@ impl Spans {
         debug_assert!(is_json, "it is a field");
         match exchanges.begin(request, now_ns) {
             Ok(id) => self.sending = Some((id, count)),
-            Err(_) => self.stats.dropped += count,
+            Err(failure) => self.lose(count, failure),
         }
         self.next_ns = now_ns.saturating_add(SPANS_PAUSE_NS);
     }
