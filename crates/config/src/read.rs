@@ -31,7 +31,7 @@ use crate::settle::Settling;
 use crate::sources::{PartFile, Sources};
 use crate::store::STORE;
 use crate::top_keys::TOP;
-use crate::trace::TRACE;
+use crate::trace::{TRACE, check_collector};
 use crate::wording::shown;
 use crate::{
     access, acme, channels, cluster, field, files, host, keys, limit_keys, limits, listener,
@@ -215,8 +215,10 @@ fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: 
     ] {
         if let Some(section) = top.section(key, keys, problems) {
             section.apply(config, base, problems);
-            if key == "admin" {
-                check_remote(&section, &config.admin, problems);
+            match key {
+                "admin" => check_remote(&section, &config.admin, problems),
+                "trace" => check_collector(&section, problems),
+                _ => {}
             }
         }
     }

@@ -6,6 +6,8 @@ use wire::http::url::{Origin, Scheme};
 
 use crate::item::Item;
 use crate::key::{SectionKeys, section, show_text};
+use crate::problem::Problems;
+use crate::section::Section;
 use crate::value::{borrowed_text, cannot_be, word};
 
 /// All requests.
@@ -38,6 +40,14 @@ fn part(item: &Item<'_>) -> Result<u32, String> {
 
 fn show_part(per_million: u32) -> String {
     show_text(format_args!("{} %", f64::from(per_million) / f64::from(MILLION / 100)))
+}
+
+/// What is said of a collector means nothing without one.
+pub(super) fn check_collector(section: &Section<'_>, problems: &mut Problems) {
+    let idle = ["sample", "service"].into_iter().filter(|_| !section.has("otlp"));
+    for (key, item) in idle.filter_map(|key| section.item(key).map(|item| (key, item))) {
+        problems.at(item.key_offset, format!("`{key}` of [trace] needs `otlp`, a collector"));
+    }
 }
 
 pub(super) static TRACE: SectionKeys = section! {
