@@ -41,6 +41,8 @@ pub(super) struct Life {
     spent: Option<Box<Spent>>,
     /// Slices that were over before it was.
     slices: u32,
+    /// CPU time in nanoseconds, until it was suspended last.
+    cpu_ns: u64,
     /// When its CPU budget is renewed.
     budget_due_ns: u64,
 }
@@ -87,6 +89,7 @@ impl Life {
             talk: None,
             spent,
             slices: 0,
+            cpu_ns: 0,
             budget_due_ns: deadline_ns,
         }
     }
@@ -159,6 +162,16 @@ impl Life {
     pub(super) fn note_slice(&mut self) -> u32 {
         self.slices = self.slices.saturating_add(1);
         self.slices
+    }
+
+    /// It has used so much CPU time until it was suspended.
+    pub(super) fn note_cpu(&mut self, cpu_ns: u64) {
+        self.cpu_ns = self.cpu_ns.saturating_add(cpu_ns);
+    }
+
+    /// The CPU time that it has used.
+    pub(super) fn cpu_ns(&self) -> u64 {
+        self.cpu_ns
     }
 
     /// Its client was sent something; so its time starts again when it continues.

@@ -20,6 +20,8 @@ pub struct Suspended {
     pub state: &'static str,
     /// The event that it waits for, in a few words.
     pub waits_for: String,
+    /// The CPU time that it has used, in nanoseconds.
+    pub cpu_ns: u64,
     /// The names it has registered.
     pub name: String,
     /// Messages in its mailbox.
@@ -55,6 +57,7 @@ impl Runner {
             kind: key.kind(),
             state: if is_ready { "ready" } else { "waits" },
             waits_for: life.waits_for().to_owned(),
+            cpu_ns: life.cpu_ns(),
             name: names.join(" "),
             messages: load.messages as u64,
             mailbox_bytes: load.bytes as u64,

@@ -41,7 +41,8 @@ impl Runner {
         run_result
     }
 
-    pub(super) fn keep(&mut self, key: RunKey, underway: Underway) -> RunResult {
+    pub(super) fn keep(&mut self, key: RunKey, mut underway: Underway) -> RunResult {
+        underway.life.note_cpu(self.engines.visit_cpu_ns());
         self.underway.insert(key, Box::new(underway));
         let underway = &self.underway;
         let due = |key: RunKey| underway.get(&key).map(|underway| underway.due_ns);
@@ -94,10 +95,10 @@ impl Runner {
         let key = RunKey::Request(process);
         let mut gone = self.underway.remove(&key)?;
         let row = gone.life.row;
-        self.end(key, gone.life);
         if self.timing.is_on() {
             gone.life.note_waited(moment_ns());
         }
+        self.end(key, gone.life);
         Some(row)
     }
 

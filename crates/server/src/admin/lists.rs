@@ -92,6 +92,7 @@ const PROCESSES: &[ColumnRow] = &[
     ("kind", "kind", Text, Now),
     ("state", "state", Text, Now),
     ("waits_for", "waits for", Text, Now),
+    ("cpu_us", "CPU", Microseconds, Up),
     ("name", "name", Text, Now),
     ("scheduler", "scheduler", Count, Now),
     ("messages", "messages", Count, Now),

@@ -138,6 +138,7 @@ fn run_row(here: Endpoint, run: &Suspended) -> TableRow {
         .text("name", &*run.name)
         .number("scheduler", u64::from(here.0))
         .number("messages", run.messages)
+        .number("cpu_us", metric::microseconds(run.cpu_ns))
         .number("mailbox_bytes", run.mailbox_bytes)
         .number("memory_bytes", run.memory_bytes)
 }
