@@ -179,6 +179,43 @@ fn commands_of_redis_clients_are_timed() {
 }
 
 #[test]
+fn every_use_of_a_key_is_counted_whoever_uses_it() {
+    let page = "<% store.put('p', 1) store.get('p') store.transaction(function(t) t:put('q', 1) t:put('p', 2) end) \
+        store.database('cards'):add('n', 1) %>";
+    let plan = Plan::new()
+        .file("page.page.txt", page)
+        .config("[store]\npath = \"../store\"\ndatabases = [\"cards\"]\n");
+    let server = plan.argument("--listen-resp=127.0.0.1:0").argument("--schedulers=1").start();
+    assert!(rows(&server, "list=keys").is_empty());
+    assert_eq!(server.get("/page").status, 200);
+    let mut client = channel::connect(channel::resp(&server));
+    channel::say(&mut client, b"MGET x y\r\n", b"$-1\r\n");
+    channel::say(&mut client, b"MSET x 1 y 2\r\nDEL a y\r\n", b"+OK\r\n:1\r\n");
+    let keys = until("all keys", || {
+        let keys = rows(&server, "list=keys");
+        (keys.len() == 6).then_some(keys)
+    });
+    let told = |row: &Value| {
+        let value = |key: &str| row["values"][key].clone();
+        (value("key"), value("database"), value("uses"))
+    };
+    let mut told: Vec<_> = keys.iter().map(told).map(|it| format!("{it:?}")).collect();
+    told.sort();
+    let expected = [
+        ("a", "0", 1),
+        ("n", "cards", 1),
+        ("p", "0", 3),
+        ("q", "0", 1),
+        ("x", "0", 2),
+        ("y", "0", 3),
+    ];
+    let expected = expected.map(|(key, database, uses)| {
+        format!("{:?}", (Value::from(key), Value::from(database), Value::from(uses)))
+    });
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn channels_are_listed_with_their_subscribers_and_messages() {
     let config = "[[channel]]\npattern = \"news\"\npublish = \"open\"\nhistory = 10\n";
     let server = Plan::new().config(config).argument("--schedulers=2").start();

@@ -11,6 +11,7 @@ use std::thread;
 
 use serde_json::Value;
 
+use crate::server::channel;
 use crate::server::other::always;
 use crate::server::patience::{PATIENCE, until};
 use crate::server::upstreams::{OK, all_to};
@@ -220,4 +221,60 @@ fn asked_meanwhile(server: &Server, words: &[&str]) -> String {
     output.read_to_string(&mut text).unwrap();
     assert!(child.wait().unwrap().success(), "{text}");
     text
+}
+
+#[test]
+fn a_key_is_followed_in_every_command_and_page_that_names_it() {
+    let page = "<% local act = request.query.act \
+        if act == 'put' then store.put('k', 1) elseif act == 'delete' then store.delete('k') \
+        else store.transaction(function(t) t:put('other', 1) t:put('k', 2) end) end %>";
+    let plan = Plan::new().file("page.page.txt", page).argument("--listen-resp=127.0.0.1:0");
+    let store = plan.directory.join("store").display().to_string();
+    let server = plan.argument(&format!("--store={store}")).argument("--schedulers=1").start();
+    for act in ["put", "delete", "transaction"] {
+        let mut trace = Trace::begin(&server, "what=key&pattern=k");
+        assert_eq!(server.get(&format!("/page?act={act}")).status, 200);
+        let steps = trace.steps_to("answer");
+        let told = words(&steps);
+        assert!(told[0] == "request" && told.contains(&"order"), "{act}: {steps:?}");
+    }
+    let mut client = channel::connect(channel::resp(&server));
+    for (command, reply) in [
+        ("MGET a k\r\n", "*2\r\n$-1\r\n$1\r\n2\r\n"),
+        ("EXISTS a k\r\n", ":1\r\n"),
+        ("MSET a 1 k 2\r\n", "+OK\r\n"),
+        ("WATCH a k\r\n", "+OK\r\n"),
+        ("DEL b k\r\n", ":1\r\n"),
+    ] {
+        let mut trace = Trace::begin(&server, "what=key&pattern=k");
+        channel::say(&mut client, command.as_bytes(), reply.as_bytes());
+        let steps = trace.steps_to("reply");
+        let verb = command.split(' ').next().unwrap();
+        assert_eq!(details(&steps)[0], format!("{verb} k"), "{steps:?}");
+    }
+    channel::say(&mut client, b"UNWATCH\r\n", b"+OK\r\n");
+    let mut trace = Trace::begin(&server, "what=key&pattern=k");
+    channel::say(&mut client, b"MULTI\r\nSET k 3\r\nEXEC\r\n", b"+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n");
+    let queued = trace.steps_to("reply");
+    assert_eq!(details(&queued), ["SET k", ""]);
+    let executed = trace.steps_to("reply");
+    assert_eq!(details(&executed)[0], "EXEC k");
+    assert_eq!(words(&executed), ["command", "order", "done", "reply"]);
+}
+
+#[test]
+fn a_page_is_named_by_its_file_alone_or_with_its_directory_and_a_host_without_its_port() {
+    let server = Plan::new().file("a.page.txt", "a").argument("--schedulers=1").start();
+    let full = server.directory().join("site/a.page.txt").display().to_string();
+    for pattern in [
+        "what=page&pattern=a.page.txt",
+        &format!("what=page&pattern={full}"),
+        "pattern=localhost/a",
+    ] {
+        let mut trace = Trace::begin(&server, pattern);
+        let mut client = server.client();
+        client.send("GET /a HTTP/1.1\r\nHost: localhost:8080\r\n\r\n").unwrap();
+        client.receive().unwrap();
+        assert_eq!(words(&trace.steps_to("answer"))[0], "request", "{pattern}");
+    }
 }

@@ -51,6 +51,22 @@ pub fn know(kind: TracedKind, process: ProcessId, request: &Request<'_>, name: f
     }
 }
 
+/// The same of something that has several names, such as the keys of an order.
+#[cold]
+pub fn know_one_of<'n>(
+    kind: TracedKind,
+    process: ProcessId,
+    request: &Request<'_>,
+    names: impl Iterator<Item = &'n [u8]>,
+) {
+    if !trace::follows(process)
+        && trace::offer_one_of(kind, process, names).is_some()
+        && trace::follows(process)
+    {
+        note_head(process, request.head);
+    }
+}
+
 fn note_head(process: ProcessId, request: &head::RequestHead<'_, '_>) {
     let plain = Shown { request, content: ContentShown::LeftOut };
     let shown = Shown { request, content: trace::content() };

@@ -4,7 +4,6 @@
 //! is shared between threads.
 
 mod access;
-mod hot_keys;
 pub mod limits;
 mod list_turns;
 mod message;

@@ -21,18 +21,3 @@ pub const LENT_LOOK_MS: u64 = 1_000;
 
 /// 50 ms between two checks of what a scheduler's pages watch in the store; changes in between are collected.
 pub const WATCH_REST_MS: u64 = 50;
-
-/// Keys whose use is counted while somebody asks for the keys that are used most.
-///
-/// Consequence: a key that is used less often than one in this many may be missing.
-pub const HOT_KEYS: usize = 1_024;
-
-/// Bytes of a key by which it is told apart while uses are counted.
-///
-/// Consequence: longer keys with the same beginning are counted as one.
-pub const HOT_KEY_SIZE: usize = 128;
-
-/// For this long after a question for them, uses of keys are counted.
-///
-/// Consequence: whoever asks less often sees what was used since the last question but one.
-pub const HOT_KEYS_MS: u64 = 10_000;

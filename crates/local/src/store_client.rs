@@ -20,7 +20,6 @@ use runtime::trace::{self, Actor, StepAction};
 use store::{Database, Executed, Order, Snapshot, Store, StoreFailure, TurnStore};
 
 use crate::access::{AccessNeed, DatabaseRequirements, NoAccess};
-use crate::hot_keys::HotKeys;
 use crate::limits::{ADMITTED, LENT_LOOK_MS, MESSAGES, WAITING_SIZE, WATCH_REST_MS};
 use crate::list_turns::ListTurns;
 use crate::message::{OrderedBy, StoreOrders, Stored, ToStoreWriter};
@@ -85,8 +84,6 @@ pub struct StoreClient {
     notice: Notice,
     /// The rules of all databases, by number.
     rules: Arc<[DatabaseRequirements]>,
-    /// The keys that are used most, while somebody asks.
-    hot_keys: Option<Box<HotKeys>>,
 }
 
 impl StoreClient {
@@ -108,7 +105,6 @@ impl StoreClient {
             stats: StoreStats::default(),
             notice: Notice::default(),
             rules,
-            hot_keys: None,
         }
     }
 
@@ -142,21 +138,6 @@ impl StoreClient {
     /// The databases have these rules from now on.
     pub fn set_rules(&mut self, rules: Arc<[DatabaseRequirements]>) {
         self.rules = rules;
-    }
-
-    /// A client uses a key, which is counted while somebody asks for the keys that are used most.
-    #[inline]
-    pub fn note_use(&mut self, database: Database, key: &[u8]) {
-        if let Some(keys) = &mut self.hot_keys {
-            keys.note(database, key);
-        }
-    }
-
-    /// The keys that are used most, since somebody began to ask for them.
-    pub fn hot_keys(&mut self, now_ms: u64) -> impl Iterator<Item = (Database, &[u8], u64)> {
-        let keys = self.hot_keys.get_or_insert_with(|| Box::new(HotKeys::new(now_ms)));
-        keys.extend(now_ms);
-        keys.counts()
     }
 
     /// Whether a process may answer its list of keys in this turn; otherwise it is resumed when its turn comes.
@@ -245,6 +226,7 @@ impl StoreClient {
     /// Sends an order of a page, in the same queue as those of connections. [`take_for_pages`](Self::take_for_pages)
     /// returns its answer.
     pub fn order_of_page(&mut self, number: u64, order: Order) {
+        self.store.note_uses(|| order.keys());
         let size = self.cost_of(&order);
         if self.waiting.is_empty() && self.under_way() < WAITING_SIZE {
             self.add(OrderedBy::Page(number), order, size);
@@ -334,7 +316,6 @@ impl StoreClient {
     {
         let now_ms = context.now.monotonic_ms();
         self.store.end_turn(now_ms);
-        self.hot_keys.take_if(|keys| keys.is_over(now_ms));
         let mut going_on = Vec::from_iter(self.lists.end_turn());
         if self.store.lent() > 0 {
             context.wake_after_ms(LENT_LOOK_MS);

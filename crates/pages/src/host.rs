@@ -11,7 +11,7 @@ use quota::{Limiter, QuotaDecision};
 use runtime::clock::Now;
 use runtime::diagnostic;
 use runtime::slots::ProcessId;
-use runtime::trace;
+use runtime::trace::{self, TracedKind};
 use script::engine::{self, HostAnswer, PageHost, PageLogLevel, PublishedValue, RequestPart};
 use wire::http::link::check_link;
 
@@ -196,6 +196,10 @@ impl PageHost for RequestHost<'_> {
             traced::reads(self.process, self.request, key);
         }
         self.records.record(database, key, self.now.unix_ms(), answer)
+    }
+
+    fn orders(&mut self, keys: &mut dyn Iterator<Item = &[u8]>) {
+        http::traced::know_one_of(TracedKind::Key, self.process, self.request, keys);
     }
 
     fn records(

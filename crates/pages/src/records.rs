@@ -52,6 +52,7 @@ impl StoreRecords {
     ) -> Result<(), String> {
         let store = self.store()?;
         let database = number_of(&store, database)?;
+        store.note_uses(|| [(database, key)]);
         let snapshot = store.snapshot().map_err(told)?;
         if let Some(record) = snapshot.get(database, key, now_ms).map_err(told)? {
             put(answer, record.kind, record.bytes, record.version, record.expiry_ms);

@@ -80,7 +80,13 @@ pub(super) fn fetched(key: RunKey, result: &Result<Got, ExchangeFailure>) {
 /// A page orders a change of the store.
 #[cold]
 pub(super) fn orders(key: RunKey, order: &Order) {
-    note(key, ORDERS, format_args!("{} steps", order.steps.len()));
+    if let (RunKey::Request(process) | RunKey::Socket(process), true) = (key, trace::is_noting()) {
+        let count = order.steps.len();
+        let first = order.keys().next().filter(|_| trace::names_keys());
+        let first = String::from_utf8_lossy(first.map_or(b"", |(_, key)| key));
+        let plain = format_args!("{count} steps");
+        trace::step_of_two(process, ORDERS, plain, format_args!("{count} steps {first}"));
+    }
 }
 
 /// A page reads keys of the store, or one.

@@ -8,14 +8,19 @@ use runtime::trace::{self, Actor, StepAction, TracedKind};
 const COMMAND: StepAction = StepAction::between(Actor::Client, Actor::Scheduler, "command");
 const REPLY: StepAction = StepAction::between(Actor::Scheduler, Actor::Client, "reply");
 
-/// A Redis client sends a command, perhaps about a key.
+/// A Redis client sends a command, perhaps about keys: the one that the trace is about is shown, otherwise the first.
 #[cold]
-pub(crate) fn command(process: ProcessId, verb: &[u8], key: &[u8]) {
-    let (verb, key) = (String::from_utf8_lossy(verb), String::from_utf8_lossy(key));
+pub(crate) fn command<'k>(
+    process: ProcessId,
+    verb: &[u8],
+    mut keys: impl Iterator<Item = &'k [u8]> + Clone,
+) {
     trace::end(process);
-    trace::offer(TracedKind::Key, process, format_args!("{key}"));
+    let sought = trace::offer_one_of(TracedKind::Key, process, keys.clone());
     if trace::is_noting() {
-        let (verb, shown) = (verb.to_uppercase(), if trace::names_keys() { &*key } else { "" });
+        let key = String::from_utf8_lossy(sought.or_else(|| keys.next()).unwrap_or_default());
+        let verb = String::from_utf8_lossy(verb).to_uppercase();
+        let shown = if trace::names_keys() { &*key } else { "" };
         trace::step_of_two(
             process,
             COMMAND,

@@ -174,6 +174,25 @@ impl DatabaseChange {
             }
     }
 
+    /// The keys that the change names.
+    pub(crate) fn named_keys(&self) -> Vec<&[u8]> {
+        match self {
+            Self::PutAll { pairs, .. } => pairs.iter().map(|(key, _)| &**key).collect(),
+            Self::Delete(keys) => keys.iter().map(|key| &**key).collect(),
+            Self::Copy { from, to, .. } => vec![from, to],
+            Self::Put { key, .. }
+            | Self::Append(key, _)
+            | Self::AddDecimal(key, _)
+            | Self::Overwrite(key, ..)
+            | Self::DeleteVersion(key, _)
+            | Self::Take(key)
+            | Self::Add(key, _)
+            | Self::Expire { key, .. }
+            | Self::Touch(key, _) => vec![key],
+            Self::Clear | Self::ClearAll => Vec::new(),
+        }
+    }
+
     /// Bytes of the stored value that the change copies, to return it or to rewrite it.
     pub(crate) fn work(
         &self,

@@ -34,6 +34,7 @@ mod facts;
 mod failure;
 mod ffi;
 mod file;
+mod hot_keys;
 mod lending;
 pub mod limits;
 mod load;

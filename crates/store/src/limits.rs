@@ -200,3 +200,18 @@ pub const CLOCKS_APART_MS: i64 = 1_000;
 /// Messages one after the other that say that a leader's clock is less far ahead than is believed, before that is
 /// believed. Fewer: messages that are late make keys of a replica live longer for a moment.
 pub(crate) const CLOCK_MESSAGES: u32 = 5;
+
+/// Keys whose use is counted while somebody asks for the keys that are used most.
+///
+/// Consequence: a key that is used less often than one in this many may be missing.
+pub const HOT_KEYS: usize = 1_024;
+
+/// Bytes of a key by which it is told apart while uses are counted.
+///
+/// Consequence: longer keys with the same beginning are counted as one.
+pub const HOT_KEY_SIZE: usize = 128;
+
+/// For this long after a question for them, uses of keys are counted.
+///
+/// Consequence: whoever asks less often sees what was used since the last question but one.
+pub const HOT_KEYS_MS: u64 = 10_000;

@@ -61,6 +61,14 @@ impl StoreOperation {
             Self::Change(change) => change.size(),
         }
     }
+
+    /// The keys that it names.
+    fn keys(&self) -> Vec<&[u8]> {
+        match self {
+            Self::Query(query) => query.named_keys(),
+            Self::Change(change) => change.named_keys(),
+        }
+    }
 }
 
 /// A condition of an order.
@@ -93,6 +101,13 @@ impl Order {
     pub fn size(&self) -> usize {
         let conditions = self.conditions.iter().map(|condition| 32 + condition.key.len());
         conditions.sum::<usize>() + self.steps.iter().map(|(_, step)| step.size()).sum::<usize>()
+    }
+
+    /// The keys that its steps name, one as often as it is named.
+    pub fn keys(&self) -> impl Iterator<Item = (Database, &[u8])> + Clone {
+        self.steps
+            .iter()
+            .flat_map(|(database, step)| step.keys().into_iter().map(move |key| (*database, key)))
     }
 
     /// Whether any step writes.

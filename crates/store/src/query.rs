@@ -50,6 +50,17 @@ impl Query {
             }
     }
 
+    /// The keys that the query names.
+    pub(crate) fn named_keys(&self) -> Vec<&[u8]> {
+        match self {
+            Self::Get(key) | Self::Length(key) | Self::Remaining(key) | Self::Kind(key) => {
+                vec![key]
+            }
+            Self::GetMany(keys) | Self::Exists(keys) => keys.iter().map(|key| &**key).collect(),
+            Self::Page(_) | Self::Count | Self::Ending => Vec::new(),
+        }
+    }
+
     /// Bytes of stored values that the query copies.
     pub(crate) fn work(
         &self,

@@ -1,13 +1,15 @@
 //! The store as one thread reads it during a turn.
 //!
 //! Owns the thread's snapshot, from the first read to the end of the turn, or to the first reader that begins after a
-//! later commit. Readers on the thread share it, so one that runs without a pause sees one state.
+//! later commit. Readers on the thread share it, so one that runs without a pause sees one state. Also owns the count
+//! of the keys that are used most, because clients and pages come by here.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::fmt;
 use std::rc::Rc;
 
 use crate::failure::StoreFailure;
+use crate::hot_keys::HotKeys;
 use crate::lending::{Lender, LentValue, Loans};
 use crate::order::Database;
 use crate::snapshot::Snapshot;
@@ -37,6 +39,8 @@ pub struct TurnStore {
     loans: RefCell<Loans>,
     /// The store's count of full failures when this thread last looked.
     full: Cell<u64>,
+    /// The keys that are used most, while somebody asks.
+    hot_keys: RefCell<Option<Box<HotKeys>>>,
 }
 
 impl TurnStore {
@@ -47,6 +51,7 @@ impl TurnStore {
             store,
             snapshot: RefCell::new(None),
             loans: RefCell::default(),
+            hot_keys: RefCell::default(),
         }
     }
 
@@ -117,6 +122,25 @@ impl TurnStore {
         self.loans.borrow_mut().count()
     }
 
+    /// Clients or pages use these keys, which are counted while somebody asks for those that are used most.
+    #[inline]
+    pub fn note_uses<'k, K>(&self, keys: impl FnOnce() -> K)
+    where
+        K: IntoIterator<Item = (Database, &'k [u8])>,
+    {
+        if let Some(hot_keys) = &mut *self.hot_keys.borrow_mut() {
+            keys().into_iter().for_each(|(database, key)| hot_keys.note(database, key));
+        }
+    }
+
+    /// The keys that are used most, since somebody began to ask for them, with the number of their uses.
+    pub fn each_hot_key(&self, now_ms: u64, mut take: impl FnMut(Database, &[u8], u64)) {
+        let mut hot_keys = self.hot_keys.borrow_mut();
+        let hot_keys = hot_keys.get_or_insert_with(|| Box::new(HotKeys::new(now_ms)));
+        hot_keys.extend(now_ms);
+        hot_keys.counts().for_each(|(database, key, uses)| take(database, key, uses));
+    }
+
     /// Ends the turn and its snapshot, so the writer can reuse the pages, except those that are lent. The next read
     /// sees the last commit.
     pub fn end_turn(&self, now_ms: u64) {
@@ -127,6 +151,7 @@ impl TurnStore {
             loans.take_back_all();
         }
         loans.take_back_old(now_ms);
+        self.hot_keys.borrow_mut().take_if(|keys| keys.is_over(now_ms));
     }
 
     /// Ends the snapshot if there is a later commit. To be called before something runs that may follow from that

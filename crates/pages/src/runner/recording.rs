@@ -35,7 +35,8 @@ impl Runner {
         let key = caller.key;
         match order_of(&text, &self.recording.records) {
             Ok(order) => {
-                if trace::is_noting() {
+                if trace::is_on() {
+                    caller.host.orders(&mut order.keys().map(|(_, key)| key));
                     traced::orders(key, &order);
                 }
                 self.recording.orders.begin(key, order);

@@ -189,6 +189,12 @@ impl Runner {
     pub fn page(&self, set: SetIndex, index: usize) -> Option<&Arc<Page>> {
         self.roots.get(set)?.set().pages.get(index)
     }
+
+    /// The file of a page, first as messages name it, then with its directory, as reports name it.
+    pub fn names_of(&self, set: SetIndex, index: usize) -> Option<[String; 2]> {
+        let page = self.page(set, index)?;
+        Some([page.name.file.to_string(), self.roots.get(set)?.set().name_of(page)])
+    }
 }
 
 /// The purpose for which a module of a set is loaded.

@@ -119,10 +119,9 @@ fn refuse(call: &mut Call<'_, '_>, refusal: &Refusal) -> After {
 
 /// Carries out a valid command, or keeps it until its transaction is executed.
 fn carry_out(call: &mut Call<'_, '_>) -> After {
-    if let (Some(store), Ok(first @ 1..)) =
-        (&mut call.env.store, usize::try_from(call.row.keys().first()))
-    {
-        store.note_use(call.session.database, call.command.argument(first));
+    if let Some(store) = &call.env.store {
+        let database = call.session.database;
+        store.turn_store().note_uses(|| call.keys().map(move |key| (database, key)));
     }
     let is_in_transaction = call.session.pending.is_in_transaction();
     match call.row.run() {

@@ -232,11 +232,17 @@ impl<'c> Call<'c, '_> {
         Words::new(self.command, self.row.name(), self.now)
     }
 
+    /// The words that are keys.
+    fn keys(&self) -> impl Iterator<Item = &'c [u8]> + Clone + use<'c> {
+        let command = self.command;
+        self.row.keys().places(command.len()).map(move |at| command.argument(at))
+    }
+
     /// Shows the command in a trace, if there is one.
     #[inline]
     fn trace_command(&self) {
         if trace::is_on() {
-            traced::command(self.session.process, self.word(0), self.word(1));
+            traced::command(self.session.process, self.word(0), self.keys());
         }
     }
 

@@ -5,6 +5,7 @@
 //! others, such as `PUBLISH` and `SELECT`, run when it has: in their order, but other clients may run commands between
 //! them.
 
+use runtime::trace;
 use store::limits::ORDER_WORK_SIZE;
 use store::{Database, StoreFailure};
 use wire::resp::{write_array, write_bulk, write_error, write_simple};
@@ -14,6 +15,7 @@ use super::reply::{shown, write_failure};
 use super::requested::Request;
 use super::{After, Call, Session};
 use crate::limits::{KEPT_SIZE, TRANSACTION_SIZE, WATCHED};
+use crate::traced;
 
 fn write_ok(out: &mut Vec<u8>) {
     write_simple(out, "OK");
@@ -54,6 +56,7 @@ fn said(write: impl FnOnce(&mut Vec<u8>)) -> Part {
 /// Queues a step of the store for `EXEC`, or the reply to an invalid one.
 pub(super) fn queue(call: &mut Call<'_, '_>, request: Result<Request, String>) -> After {
     let database = call.session.chosen_database();
+    call.trace_command();
     let Some(transaction) = call.session.pending.transaction() else { return After::More };
     match request {
         Ok(request) => {
@@ -80,6 +83,9 @@ fn queued(call: &mut Call<'_, '_>) -> After {
     if transaction.size() > TRANSACTION_SIZE {
         return give_up(call);
     }
+    if trace::is_noting() {
+        traced::reply(call.session.process);
+    }
     call.say(|out| write_simple(out, "QUEUED"))
 }
 
@@ -92,7 +98,7 @@ fn give_up(call: &mut Call<'_, '_>) -> After {
 }
 
 pub(super) fn exec(call: &mut Call<'_, '_>) -> After {
-    let Call { session, env, .. } = call;
+    let Call { session, command, env, .. } = call;
     if !session.pending.is_in_transaction() {
         return call.say_error("ERR EXEC without MULTI");
     }
@@ -103,6 +109,10 @@ pub(super) fn exec(call: &mut Call<'_, '_>) -> After {
     let Some((order, parts)) = session.pending.end_transaction() else {
         return call.say_error("EXECABORT Transaction discarded because of previous errors.");
     };
+    if trace::is_on() {
+        let keys = order.keys().map(|(_, key)| key);
+        traced::command(session.process, command.argument(0), keys);
+    }
     let size = store.cost_of(&order);
     if size > ORDER_WORK_SIZE {
         return call.say(|out| write_failure(out, &StoreFailure::TooMuch));
@@ -132,6 +142,15 @@ pub(super) fn watch(call: &mut Call<'_, '_>) -> After {
     if !call.session.pending.has_answered() {
         return After::Wait;
     }
+    call.trace_command();
+    let after = watch_keys(call);
+    if trace::is_noting() {
+        traced::reply(call.session.process);
+    }
+    after
+}
+
+fn watch_keys(call: &mut Call<'_, '_>) -> After {
     let Call { session, command, env, output, now, .. } = call;
     let Some(store) = &env.store else { return After::More };
     let out = output.buffer();

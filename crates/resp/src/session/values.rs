@@ -127,14 +127,21 @@ pub(super) fn run_many(call: &mut Call<'_, '_>, wanted: Wanted) -> After {
             write_integer(output.buffer(), found);
         }
     }
+    if trace::is_noting() {
+        traced::reply(session.process);
+    }
     After::More
 }
 
 /// Looks up keys until there are no more, or the time of the turn is used up.
 fn gather(call: &mut Call<'_, '_>, wanted: Wanted) -> Result<Gathering, StoreFailure> {
+    let begun = call.env.clients.gatherings.take(call.session.process);
+    if begun.is_none() {
+        call.trace_command();
+    }
     let (session, clients, now) = (&*call.session, &mut *call.env.clients, call.now);
     let store = call.env.store.as_ref().expect("commands of the store are refused without one");
-    let mut gathering = match clients.gatherings.take(session.process) {
+    let mut gathering = match begun {
         Some(gathering) => gathering,
         None => Gathering::new(store.turn_store().hold()?),
     };

@@ -94,6 +94,10 @@ impl Following {
         self.order.pattern.as_str().starts_with('/')
     }
 
+    pub(super) fn is_about(&self, name: &[u8]) -> bool {
+        self.order.pattern.matches(name)
+    }
+
     pub(super) fn content(&self) -> ContentShown {
         self.order.content
     }
@@ -109,7 +113,7 @@ impl Following {
 
     /// Follows a process from now on if the trace is about this name and there is room.
     pub(super) fn offer(&mut self, process: ProcessId, name: &[u8], now_ns: impl FnOnce() -> u64) {
-        if !self.order.pattern.matches(name) || self.follows(process) {
+        if !self.is_about(name) || self.follows(process) {
             return;
         }
         let now_ns = now_ns();

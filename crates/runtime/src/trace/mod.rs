@@ -144,8 +144,24 @@ pub fn offer(kind: TracedKind, process: ProcessId, name: fmt::Arguments<'_>) {
     });
 }
 
+/// Something of this kind is seen, of the process, that has these names: as with [`offer`], if the trace is about one
+/// of them, which is returned.
+#[cold]
+pub fn offer_one_of<'n>(
+    kind: TracedKind,
+    process: ProcessId,
+    mut names: impl Iterator<Item = &'n [u8]>,
+) -> Option<&'n [u8]> {
+    with(|following| {
+        let sought = names.find(|name| following.seeks(kind) && following.is_about(name))?;
+        following.offer(process, sought, moment_ns);
+        Some(sought)
+    })
+    .flatten()
+}
+
 /// A request is seen at this time, for this host and path. A pattern that begins with a slash is about paths, any other
-/// about both.
+/// about both, with the port of the host or without it.
 #[cold]
 pub fn offer_url(process: ProcessId, host: &[u8], path: &[u8], now_ns: u64) {
     with(|following| {
@@ -153,10 +169,22 @@ pub fn offer_url(process: ProcessId, host: &[u8], path: &[u8], now_ns: u64) {
             // Of the requests that come too fast there is only a count: they cost no text and no look at a clock.
             match following.is_about_paths() {
                 true => following.offer(process, path, || now_ns),
-                false => following.offer(process, &[host, path].concat(), || now_ns),
+                false => {
+                    let named = [host, path].concat();
+                    let plain = [without_port(host), path].concat();
+                    let fits = following.is_about(&named);
+                    following.offer(process, if fits { &named } else { &plain }, || now_ns);
+                }
             }
         }
     });
+}
+
+/// A host as it stands in a request, without its port.
+fn without_port(host: &[u8]) -> &[u8] {
+    let colon = host.iter().rposition(|byte| *byte == b':');
+    let port = colon.filter(|at| host[at + 1..].iter().all(u8::is_ascii_digit));
+    port.map_or(host, |at| &host[..at])
 }
 
 /// Whether the process is followed for a trace.
@@ -286,6 +314,19 @@ mod tests {
 
     fn url(process: u64, path: &[u8]) {
         offer_url(ProcessId::from_bits(process), b"example.org", path, 1);
+    }
+
+    #[test]
+    fn host_is_known_with_its_port_and_without_it() {
+        for (host, plain) in [
+            ("example.org:8080", "example.org"),
+            ("example.org", "example.org"),
+            ("[::1]:80", "[::1]"),
+            ("[::1]", "[::1]"),
+            ("", ""),
+        ] {
+            assert_eq!(without_port(host.as_bytes()), plain.as_bytes());
+        }
     }
 
     #[test]

@@ -57,6 +57,9 @@ pub trait PageHost {
         Err("the store cannot be read here".to_owned())
     }
 
+    /// The page orders a change of the store that names these keys.
+    fn orders(&mut self, _keys: &mut dyn Iterator<Item = &[u8]>) {}
+
     /// Provides several records. The first field is the key after which the next ones come, and `1` if there may be
     /// more; the second the number of the commit that is read, and nothing. Each record is one field with its key and
     /// nothing, followed by the two fields of [`record`](Self::record).

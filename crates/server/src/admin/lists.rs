@@ -101,7 +101,7 @@ const PROCESSES: &[ColumnRow] = &[
 ];
 
 const KEYS: &[ColumnRow] =
-    &[("key", "key", Text, Now), ("database", "database", Count, Now), ("uses", "uses", Count, Up)];
+    &[("key", "key", Text, Now), ("database", "database", Text, Now), ("uses", "uses", Count, Up)];
 
 const CHANNELS: &[ColumnRow] = &[
     ("name", "channel", Text, Now),

@@ -68,7 +68,10 @@ impl TraceWish {
         if wish.pattern.is_empty() {
             return Err("the pattern is missing; `*` means all".to_owned());
         }
-        Ok(wish)
+        match wish.kind {
+            TracedKind::Url => check_url(&wish.pattern).map(|()| wish),
+            _ => Ok(wish),
+        }
     }
 
     /// Its subject.
@@ -109,6 +112,21 @@ impl TraceWish {
     }
 }
 
+/// Refuses a pattern that no host and path can fit, so that nobody waits for what never comes.
+fn check_url(pattern: &str) -> Result<(), String> {
+    let mend = "write a path such as `/api/*`, or a host with a path such as `example.org/*`";
+    let wrong = if pattern.contains("://") {
+        "has a scheme"
+    } else if pattern.contains(['?', '#']) {
+        "has a query: requests are told apart by host and path"
+    } else if !pattern.contains(['/', '*']) {
+        "has no path"
+    } else {
+        return Ok(());
+    };
+    Err(format!("the pattern `{pattern}` {wrong}; {mend}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +139,9 @@ mod tests {
         for (query, told) in [
             ("what=dog&pattern=*", "nothing is called `dog`; there are conn, url, "),
             ("", "the pattern is missing"),
+            ("pattern=example.org", "the pattern `example.org` has no path; write a path such as"),
+            ("pattern=/a?b=1", "the pattern `/a?b=1` has a query: "),
+            ("pattern=http://a/*", "the pattern `http://a/*` has a scheme; "),
             ("pattern=*&max=0", "`max=0` is not 1 to 1000 per second"),
             ("pattern=*&max=1001", "`max=1001` is not"),
             ("pattern=*&for=601", "`for=601` is not 1 to 600 seconds"),

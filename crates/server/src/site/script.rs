@@ -109,9 +109,9 @@ impl Site {
         let now = context.now;
         if trace::is_on()
             && !runner.is_underway(context.id)
-            && let Some(page) = runner.page(place.0, place.1)
+            && let Some(names) = runner.names_of(place.0, place.1)
         {
-            traced::page(context.id, request, &page.name.file);
+            traced::page(context.id, request, &names);
         }
         let mut host = RequestHost {
             process: context.id,

@@ -43,8 +43,11 @@ impl Site {
             }
             Some(List::Keys) => {
                 let mut choice = Choice::new(wish, "uses");
-                if let Some(mut store) = self.local.store() {
-                    store.hot_keys(now_ms).for_each(|used| choice.offer(key_row(used)));
+                if let Some(store) = self.local.store() {
+                    let databases = store.store().databases();
+                    store.turn_store().each_hot_key(now_ms, |database, key, uses| {
+                        choice.offer(key_row(databases, database, (key, uses)));
+                    });
                 }
                 (choice, 0)
             }
@@ -135,20 +138,23 @@ fn run_row(here: Endpoint, run: &Suspended) -> TableRow {
         .text("kind", run.kind)
         .text("state", run.state)
         .text("waits_for", &*run.waits_for)
+        .number("cpu_us", metric::microseconds(run.cpu_ns))
         .text("name", &*run.name)
         .number("scheduler", u64::from(here.0))
         .number("messages", run.messages)
-        .number("cpu_us", metric::microseconds(run.cpu_ns))
         .number("mailbox_bytes", run.mailbox_bytes)
         .number("memory_bytes", run.memory_bytes)
 }
 
 /// The row of a key. Its rows on all schedulers have one id, and are added up.
-fn key_row((database, key, uses): (Database, &[u8], u64)) -> TableRow {
-    let Database(database) = database;
+fn key_row(
+    databases: &[String],
+    Database(number): Database,
+    (key, uses): (&[u8], u64),
+) -> TableRow {
     let key = String::from_utf8_lossy(key);
-    TableRow::new(format!("k-{database}-{key}"))
+    TableRow::new(format!("k-{number}-{key}"))
         .text("key", &*key)
-        .number("database", u64::from(database))
+        .text("database", databases.get(usize::from(number)).map_or("", String::as_str))
         .number("uses", uses)
 }

@@ -40,10 +40,12 @@ pub(super) fn refused(process: ProcessId, status: Status) {
     trace::step(process, REFUSED, format_args!("{}", status.code()));
 }
 
-/// A page begins to answer a request.
+/// A page begins to answer a request. It has two names.
 #[cold]
-pub(super) fn page(process: ProcessId, request: &Request<'_>, file: &str) {
-    traced::know(TracedKind::Page, process, request, format_args!("{file}"));
+pub(super) fn page(process: ProcessId, request: &Request<'_>, names: &[String; 2]) {
+    let all = names.iter().map(String::as_bytes);
+    traced::know_one_of(TracedKind::Page, process, request, all);
+    let [file, _] = names;
     trace::step(process, PAGE, format_args!("{file}"));
 }
 

@@ -73,6 +73,17 @@ impl Keys {
     pub(in crate::session) fn step(self) -> i64 {
         self.step
     }
+
+    /// Their places among so many words.
+    pub(in crate::session) fn places(self, words: usize) -> impl Iterator<Item = usize> + Clone {
+        let place = |at: i64| usize::try_from(at).ok();
+        let last = if self.last < 0 { words.checked_sub(1) } else { place(self.last) };
+        let range = place(self.first).filter(|first| *first > 0).zip(last);
+        let step = place(self.step).unwrap_or_default().max(1);
+        let places =
+            range.map(|(first, last)| (first..=last.min(words.saturating_sub(1))).step_by(step));
+        places.into_iter().flatten()
+    }
 }
 
 /// How a command is carried out, and what becomes of it between `MULTI` and `EXEC`.

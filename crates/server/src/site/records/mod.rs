@@ -129,8 +129,8 @@ impl Site {
         if is_forged(exchange.request, &self.data.config.channel_settings.origins) {
             return refuse(&Refused::Origin, exchange);
         }
-        if let (Some(mut store), Some(key)) = (self.local.store(), &place.key) {
-            store.note_use(place.database, key);
+        if let (Some(store), Some(key)) = (self.local.store(), &place.key) {
+            store.turn_store().note_uses(|| [(place.database, &**key)]);
         }
         if trace::is_on()
             && let Some(key) = &place.key

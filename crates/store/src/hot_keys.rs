@@ -5,9 +5,9 @@
 //! when nobody asks, and no value is seen.
 
 use ahash::HashMap;
-use store::Database;
 
 use crate::limits::{HOT_KEY_SIZE, HOT_KEYS, HOT_KEYS_MS};
+use crate::order::Database;
 
 /// Keys and how often they were used since the counting began.
 #[derive(Debug)]
