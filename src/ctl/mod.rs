@@ -1,5 +1,6 @@
 //! The verb `ctl`: one request to a running server, with its answer as text or JSON.
 
+mod connection;
 mod events;
 pub(crate) mod pages;
 mod perf_map;

@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::Args;
@@ -16,6 +17,7 @@ use server::serve::{control_directory, control_sockets};
 use tls::{Authorities, Connector, TrustedServers};
 use wire::http::url::{Authority, Origin, Scheme, UrlHost};
 
+use super::connection::{Connection, FollowEnd, Socket, Stream, told};
 use crate::Failure;
 
 /// Timeout of an answer: longer than the control scheduler waits for the others.
@@ -130,7 +132,8 @@ impl Way {
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{key}{length}Connection: close\r\n\r\n{body}"
         );
-        let answer = self.connect(PATIENCE).and_then(|stream| exchange(stream, &request));
+        let connected = self.connect(PATIENCE);
+        let answer = connected.and_then(|connection| exchange(connection.stream, &request));
         let silent = |error| AskFailure { status: None, failure: self.silent(&error) };
         let answer = answer.map_err(silent)?;
         let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
@@ -153,14 +156,36 @@ impl Way {
         patience: Duration,
         take: &mut dyn FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
+        let connection = self.connect(patience).map_err(|error| self.silent(&error))?;
+        self.follow_on(connection.stream, path, take)
+    }
+
+    /// The same until Ctrl-C, which ends the answer.
+    pub(crate) fn follow_until_interrupted<E: From<Failure>>(
+        &self,
+        path: &str,
+        patience: Duration,
+        take: &mut dyn FnMut(&str) -> Result<(), E>,
+    ) -> Result<FollowEnd, E> {
+        let connection = self.connect(patience).map_err(|error| self.silent(&error))?;
+        let is_interrupted = connection.socket.hang_up_when_interrupted();
+        let followed = self.follow_on(connection.stream, path, take);
+        match is_interrupted.load(Ordering::SeqCst) {
+            true => Ok(FollowEnd::Interrupted),
+            false => followed.map(|()| FollowEnd::Closed),
+        }
+    }
+
+    fn follow_on<E: From<Failure>>(
+        &self,
+        mut stream: Box<dyn Stream>,
+        path: &str,
+        take: &mut dyn FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
         let (host, key) = self.shown();
         let request = format!("POST {path} HTTP/1.0\r\nHost: {host}\r\n{key}\r\n");
-        let begin = || {
-            let mut stream = self.connect(patience)?;
-            stream.write_all(request.as_bytes())?;
-            io::Result::Ok(BufReader::new(stream))
-        };
-        let mut answer = begin().map_err(|error| self.silent(&error))?;
+        stream.write_all(request.as_bytes()).map_err(|error| self.silent(&error))?;
+        let mut answer = BufReader::new(stream);
         let mut next = || {
             let mut line = String::new();
             let read = answer.read_line(&mut line).map_err(|error| self.silent(&error))?;
@@ -192,19 +217,26 @@ impl Way {
         }
     }
 
-    fn connect(&self, patience: Duration) -> io::Result<Box<dyn Stream>> {
+    fn connect(&self, patience: Duration) -> io::Result<Connection> {
         match self {
             Self::Socket(path) => {
-                let socket = UnixStream::connect(path)?;
-                socket.set_read_timeout(Some(patience))?;
-                Ok(Box::new(socket))
+                let stream = UnixStream::connect(path)?;
+                stream.set_read_timeout(Some(patience))?;
+                let socket = Socket::Unix(stream.try_clone()?);
+                Ok(Connection { stream: Box::new(stream), socket })
             }
             Self::Network(network) => network.connect(patience),
         }
     }
 
     fn silent(&self, error: &io::Error) -> Failure {
-        Failure::Failed(format!("`{self}` does not answer: {error}; does the server run?"))
+        Failure::Failed(match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                format!("`{self}` takes the connection and does not answer: is the server stopped?")
+            }
+            io::ErrorKind::Other => format!("`{self}` is not asked: {error}"),
+            _ => format!("`{self}` does not answer: {error}; does the server run?"),
+        })
     }
 
     fn refused(&self, status: &str, why: &str, path: &str) -> Failure {
@@ -223,11 +255,6 @@ impl Way {
         }
     }
 }
-
-/// A connection to a server.
-trait Stream: Read + Write {}
-
-impl<S: Read + Write> Stream for S {}
 
 impl Network {
     fn of(url: &str, flags: &WayFlags) -> Result<Self, Failure> {
@@ -260,13 +287,19 @@ impl Network {
         Ok(Self { url, authority, host, key, connector })
     }
 
-    fn connect(&self, patience: Duration) -> io::Result<Box<dyn Stream>> {
-        let socket = TcpStream::connect(&self.authority)?;
-        socket.set_read_timeout(Some(patience))?;
-        socket.set_write_timeout(Some(patience))?;
-        let Some(connector) = &self.connector else { return Ok(Box::new(socket)) };
-        let stream = tls::TlsStream::connect(connector, &self.host, socket);
-        Ok(Box::new(stream.map_err(|error| io::Error::other(error.to_string()))?))
+    fn connect(&self, patience: Duration) -> io::Result<Connection> {
+        let plain = TcpStream::connect(&self.authority)?;
+        plain.set_read_timeout(Some(patience))?;
+        plain.set_write_timeout(Some(patience))?;
+        let socket = Socket::Tcp(plain.try_clone()?);
+        let stream: Box<dyn Stream> = match &self.connector {
+            None => Box::new(plain),
+            Some(connector) => {
+                let stream = tls::TlsStream::connect(connector, &self.host, plain);
+                Box::new(stream.map_err(|error| io::Error::other(told(&error)))?)
+            }
+        };
+        Ok(Connection { stream, socket })
     }
 }
 

@@ -152,7 +152,7 @@ fn over_the_network_a_key_controls_the_server_and_tls_hides_it() {
     }
     for (words, status, why) in [
         (&["--cacert", &*ca, "--key-file", &*other][..], 1, "does not know this key"),
-        (&["--key-file", &*key], 1, "the handshake failed"),
+        (&["--key-file", &*key], 1, "the handshake failed: "),
         (&["--cacert", &*ca], 2, "--key-file"),
     ] {
         let output = ctl(words);

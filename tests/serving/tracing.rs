@@ -263,6 +263,35 @@ fn a_key_is_followed_in_every_command_and_page_that_names_it() {
 }
 
 #[test]
+fn an_interrupted_trace_says_what_it_has_got() {
+    let server = Plan::new().file("a.txt", "a").argument("--schedulers=1").start();
+    let interrupted = |words: &[&str], until: &str| {
+        let mut child = server.ctl_command(words).stdout(Stdio::piped()).spawn().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut text = String::new();
+        while !text.contains(until) {
+            assert!(output.read_line(&mut text).unwrap() > 0, "no `{until}` in {text}");
+            if text.lines().count() == 1 {
+                assert_eq!(server.get("/a.txt").status, 200);
+            }
+        }
+        sys::signal::send(child.id(), sys::signal::Signal::Interrupt).unwrap();
+        output.read_to_string(&mut text).unwrap();
+        assert!(child.wait().unwrap().success(), "{text}");
+        text
+    };
+    let told = interrupted(&["trace", "url", "/a.txt", "--for", "10m"], " answer ");
+    let last = told.lines().last().unwrap();
+    assert!(last.contains(" steps of 1; left out: "), "{told}");
+    assert!(last.ends_with("nothing is known of schedulers 0"), "{told}");
+    let path = server.directory().join("trace.html");
+    let words = ["trace", "url", "/a.txt", "--for", "10m", "-o", path.to_str().unwrap()];
+    interrupted(&words, "url /a.txt: ");
+    let file = server.directory().text("trace.html");
+    assert!(file.contains("nothing is known of schedulers 0"), "{file}");
+}
+
+#[test]
 fn a_page_is_named_by_its_file_alone_or_with_its_directory_and_a_host_without_its_port() {
     let server = Plan::new().file("a.page.txt", "a").argument("--schedulers=1").start();
     let full = server.directory().join("site/a.page.txt").display().to_string();

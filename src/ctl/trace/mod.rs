@@ -7,7 +7,7 @@ mod listing;
 mod perfetto;
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use clap::{Args, ValueEnum};
 use live::{TraceEnded, TraceLine, TraceStep};
 use observe::{harmless_json, harmless_lines};
 
+use super::connection::FollowEnd;
 use super::way::Way;
 use super::word;
 use crate::Failure;
@@ -109,10 +110,11 @@ pub(super) fn run(way: &Way, flags: &Trace) -> Result<(), Failure> {
     let Some((file, form)) = form else {
         return output::print_with(|out| print(way, &path, patience, flags, out));
     };
-    let (mut steps, mut kept_out, mut end) = (Vec::new(), 0_u64, None);
-    way.follow(&path, patience, &mut |line| {
+    let (mut steps, mut kept_out, mut end, mut schedulers) = (Vec::new(), 0_u64, None, 0);
+    let followed = way.follow_until_interrupted(&path, patience, &mut |line| {
         match read(line)? {
             TraceLine::Begun(begun) => {
+                schedulers = begun.schedulers;
                 // A file that cannot be written fails now, and not at the end of the trace.
                 output::write_file(file, "")?;
                 output::print_line(&harmless_lines(&listing::heading(&begun)))?;
@@ -123,11 +125,18 @@ pub(super) fn run(way: &Way, flags: &Trace) -> Result<(), Failure> {
         }
         Ok::<(), Failure>(())
     })?;
-    let mut ended = end.ok_or_else(cut_short)?;
+    let is_whole = end.is_some() || followed == FollowEnd::Interrupted;
+    let mut ended = end.unwrap_or_else(|| cut_off(steps.len(), schedulers));
     ended.steps_left_out += kept_out;
     write(file, form, &steps, &ended)?;
     let things = things(&steps).len();
-    output::print_line(&format!("{}: {}", file.display(), listing::summary(things, &ended)))
+    output::print_line(&format!("{}: {}", file.display(), listing::summary(things, &ended)))?;
+    if is_whole { Ok(()) } else { Err(cut_short()) }
+}
+
+/// The last line of a trace that did not come: nobody has said what was left out.
+fn cut_off(steps: usize, schedulers: usize) -> TraceEnded {
+    TraceEnded { steps: steps as u64, silent: (0..schedulers).collect(), ..TraceEnded::default() }
 }
 
 /// Prints the steps while they come.
@@ -138,10 +147,14 @@ fn print(
     flags: &Trace,
     out: &mut dyn Write,
 ) -> Result<(), Stop> {
-    let (mut listing, mut has_ended) = (Listing::default(), false);
-    way.follow(path, patience, &mut |line| {
+    let (mut listing, mut has_ended, mut steps, mut schedulers) = (Listing::default(), false, 0, 0);
+    let followed = way.follow_until_interrupted(path, patience, &mut |line| {
         let read = read(line)?;
-        has_ended |= matches!(read, TraceLine::Ended(_));
+        match &read {
+            TraceLine::Begun(begun) => schedulers = begun.schedulers,
+            TraceLine::Step(_) => steps += 1,
+            TraceLine::Ended(_) => has_ended = true,
+        }
         let text = match flags.json {
             true => harmless_json(line),
             false => harmless_lines(&listing.line(&read)),
@@ -151,7 +164,18 @@ fn print(
         out.flush()?;
         Ok::<(), Stop>(())
     })?;
-    if has_ended { Ok(()) } else { Err(cut_short().into()) }
+    if has_ended {
+        return Ok(());
+    }
+    let last = TraceLine::Ended(cut_off(steps, schedulers));
+    match flags.json {
+        true => writeln!(out, "{}", serde_json::to_string(&last).map_err(io::Error::from)?)?,
+        false => writeln!(out, "{}", listing.line(&last))?,
+    }
+    match followed {
+        FollowEnd::Interrupted => Ok(()),
+        FollowEnd::Closed => Err(cut_short().into()),
+    }
 }
 
 fn cut_short() -> Failure {
