@@ -82,6 +82,8 @@ mod proxy_cache_stale;
 mod proxy_failures;
 mod proxy_headers;
 mod proxy_log;
+mod proxy_reloads;
+mod proxy_repeats;
 mod proxy_statuses;
 mod reload;
 mod requirements;

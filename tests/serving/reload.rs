@@ -159,7 +159,7 @@ fn reload_refuses_restart_only_settings_by_name() {
         ("pin = false\n", "pin"),
         ("descriptor_tables = \"shared\"\n", "descriptor_tables"),
         ("[log]\naccess = \"access.log\"\n", "log.access"),
-        ("[log]\nformat = \"json\"\n", "log.format"),
+        ("[log]\naccess = \"access.log\"\nformat = \"json\"\n", "log.format"),
         ("[admin]\nmetrics = \"127.0.0.1:1\"\n", "admin.metrics"),
         ("spin = \"7us\"\n", "spin"),
         ("busy_poll = \"7us\"\n", "busy_poll"),

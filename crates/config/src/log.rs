@@ -5,6 +5,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use toml::de::DeValue;
 use wire::access_log::LogFormat;
 
 use crate::address::ListenerAddress;
@@ -17,6 +18,9 @@ use crate::model::log::{AccessLogTarget, AdminSettings, LogLevel, LogMessages};
 use crate::problem::Problems;
 use crate::section::Section;
 use crate::value::{borrowed_text, cannot_be, deadline_or, path, word};
+
+/// Lines have no form if there are none.
+const OF_LINES: [&str; 2] = ["format", "fields"];
 
 const MESSAGES: [(&str, LogMessages); 3] =
     [("plain", LogMessages::Plain), ("timed", LogMessages::Timed), ("json", LogMessages::Json)];
@@ -46,6 +50,9 @@ pub(super) static LOG: SectionKeys = section! {
         "list of fields",
         |config, item, reading| {
             let names = item.list(reading.problems, word)?;
+            if item.is_empty_list() {
+                return Err("`fields` must not be empty".to_owned());
+            }
             config.log.format = LogFormat::json_of(names.iter().map(String::as_str))
                 .map_err(|error| format!("`fields`: {error}"))?;
             Ok(())
@@ -141,6 +148,24 @@ fn address(item: &Item<'_>, what: &str) -> Result<SocketAddr, String> {
         Ok(ListenerAddress::Tcp(address)) => Ok(address),
         Ok(_) => Err(cannot_be(item, text, &format!("{what} on an address and port only"))),
         Err(error) => Err(cannot_be(item, text, &error.to_string())),
+    }
+}
+
+/// What says how lines look has no effect where none are written, and one form excludes another one.
+pub(super) fn check_lines(section: &Section<'_>, problems: &mut Problems) {
+    for item in OF_LINES.into_iter().filter_map(|key| section.item(key)) {
+        if !section.has("access") {
+            let why = "has no effect without `access`: the file of the access log, or \"stdout\"";
+            problems.at(item.key_offset, format!("`{}` {why}", item.key));
+        }
+    }
+    let is_json =
+        |format: &Item<'_>| matches!(format.value, DeValue::String(text) if text == "json");
+    if let (Some(fields), Some(format)) = (section.item("fields"), section.item("format"))
+        && !is_json(&format)
+    {
+        problems
+            .at(fields.key_offset, "`fields` has no effect beside another `format` than \"json\"");
     }
 }
 

@@ -38,10 +38,10 @@ impl FileNames {
         format!("{}:{place}", self.name(place))
     }
 
-    /// The line of a place in a sentence; the name of the main file is left out.
+    /// The line of a place in a sentence; the name of the only file is left out.
     pub(crate) fn line(&self, place: TextPosition) -> String {
-        match place.file {
-            0 => format!("line {}", place.line),
+        match self.0.len() {
+            1 => format!("line {}", place.line),
             _ => format!("line {} of {}", place.line, self.name(place)),
         }
     }

@@ -3,11 +3,13 @@
 //! Owns the keys of that table, and that the upstream exists. Never reads an upstream.
 
 use toml::de::DeValue;
+use wire::http::url::Authority;
 
 use crate::field;
 use crate::item::Item;
 use crate::key::{SectionKeys, section};
 use crate::model::config::Config;
+use crate::model::header::Header;
 use crate::model::route::RouteAction;
 use crate::model::upstream::{HeaderEdits, ProxiedPath, ProxyRoute};
 use crate::problem::Problems;
@@ -50,6 +52,7 @@ pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<Proxy
     }
     let cached = table.read("cache", problems, boolean).unwrap_or(true);
     let request_headers = edits(&table, ("request_headers", "remove_request_headers"), problems);
+    check_host(&table, &request_headers, problems);
     let response_headers = edits(&table, ("response_headers", "remove_response_headers"), problems);
     let intercept_errors = table.list("intercept_errors", problems, error_status);
     let intercept_errors = intercept_errors.unwrap_or_default();
@@ -89,12 +92,40 @@ fn protocol(item: &Item<'_>) -> Result<String, String> {
 
 fn edits(
     table: &Section<'_>,
-    (set, remove): (&'static str, &'static str),
+    (set_key, remove): (&'static str, &'static str),
     problems: &mut Problems,
 ) -> HeaderEdits {
-    let set = field::passed(table, set, problems);
-    let remove = table.list(remove, problems, field::passed_name).unwrap_or_default();
-    HeaderEdits { set, remove }
+    let set = field::passed(table, set_key, problems);
+    let removed = table.list(remove, problems, field::passed_name).unwrap_or_default();
+    let of_set = |name: &String| set.iter().any(|header| header.name.eq_ignore_ascii_case(name));
+    if let (Some(name), Some(item)) = (removed.iter().find(|name| of_set(name)), table.item(remove))
+    {
+        let why = format!(
+            "`{remove}` has `{name}`, which `{set_key}` sets; a field that is set replaces all others"
+        );
+        problems.at(item.offset, why);
+    }
+    HeaderEdits { set, remove: removed }
+}
+
+/// A request without a valid `Host` is refused by every server (RFC 9112 section 3.2).
+fn check_host(table: &Section<'_>, edits: &HeaderEdits, problems: &mut Problems) {
+    if let (Some(item), true) =
+        (table.item("remove_request_headers"), edits.remove.iter().any(|name| name == "host"))
+    {
+        let why = "every request needs `Host`; set another one in `request_headers`";
+        problems.at(item.offset, why);
+    }
+    let is_host = |header: &&Header| header.name.eq_ignore_ascii_case("host");
+    let Some(host) = edits.set.iter().find(is_host) else { return };
+    if let Err(why) = Authority::parse(&host.value) {
+        let at = table.item("request_headers").map_or(table.offset(), |item| item.offset);
+        let value = shown(&host.value);
+        problems.at(
+            at,
+            format!("`Host` cannot be \"{value}\": {why}; write a name such as \"app.internal\""),
+        );
+    }
 }
 
 /// Every upstream that a route names exists.

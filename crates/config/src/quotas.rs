@@ -172,8 +172,27 @@ fn read(section: &Section<'_>, problems: &mut Problems) -> Option<LimitRule> {
     let methods =
         section.list("methods", problems, |item| choice(item, &words)).unwrap_or_default();
     let paths = section.list("paths", problems, glob).unwrap_or_default();
+    check_reach(section, &by, problems);
     let (name, measure) = (name?, measure?);
     (problems.len() == before).then_some(LimitRule { name, by, measure, delay, paths, methods })
+}
+
+/// What a limit does not count says nothing of it.
+fn check_reach(section: &Section<'_>, by: &QuotaKey, problems: &mut Problems) {
+    for key in ["paths", "methods"] {
+        if let (Some(item), true) = (section.item(key), section.is_empty_list(key)) {
+            problems.at(item.offset, format!("`{key}` is empty; leave it out for all {key}"));
+        }
+    }
+    if *by != QuotaKey::Pages {
+        return;
+    }
+    for item in
+        ["open", "delay", "paths", "methods"].into_iter().filter_map(|key| section.item(key))
+    {
+        let why = "beside by = \"pages\" has no effect: only `limit.take` uses it";
+        problems.at(item.key_offset, format!("`{}` {why}", item.key));
+    }
 }
 
 /// A name that can be within quotes of a header field.

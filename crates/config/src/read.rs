@@ -16,7 +16,7 @@ use crate::cluster::CLUSTER;
 use crate::files::FILES;
 use crate::limit_keys::LIMITS;
 use crate::limits::{BUSY_POLL_MAX, CONFIG_SIZE_MAX, PROFILE_RING_MAX, SCHEDULERS_MAX, SPIN_MAX};
-use crate::log::{ADMIN, LOG, check_remote};
+use crate::log::{ADMIN, LOG, check_lines, check_remote};
 use crate::maintenance::MAINTENANCE;
 use crate::model::acme::AcmeState;
 use crate::model::config::{Config, ListenerSettings};
@@ -36,7 +36,7 @@ use crate::wording::shown;
 use crate::{
     access, acme, channels, cluster, field, files, host, keys, limit_keys, limits, listener,
     maintenance, maps, named_modules, pages, processes, proxy_route, quotas, sources, store,
-    upstream,
+    upstream, when,
 };
 
 /// The file that is searched in the served directory.
@@ -161,15 +161,21 @@ fn read_top(
     let mut config = Config::defaults(file_name, root);
     config.app.path = base.join(limits::APP_DIRECTORY);
     top.apply(&mut config, base, problems);
+    if let (Some(item), false) = (top.item("trusted_fields"), top.has("trusted_proxies")) {
+        problems.at(item.key_offset, "`trusted_fields` has no effect without `trusted_proxies`");
+    }
     read_sections(top, &mut config, base, problems);
     config.channels = channels::read(top, &config.channel_settings.keys, base, problems);
     config.databases =
         store::read_databases(top, &config.store, &config.channel_settings.keys, base, problems);
     config.processes = processes::read(top, problems);
     config.quotas = quotas::read_all(top, problems);
+    let so_far = problems.len();
     config.upstreams = upstream::read(top, base, problems);
     config.listeners =
         listener::read(top, overrides, &config.channel_settings.keys, base, problems);
+    // One that is not there because of a mistake in it is not missed.
+    let all_named = problems.len() == so_far;
     let offset = top.item("acme").map(|item| item.key_offset);
     acme::check(offset, &config, overrides, problems);
     cluster::check(top.item("cluster").as_ref(), &config, problems);
@@ -182,7 +188,10 @@ fn read_top(
     named_modules::check(&mut config, problems);
     let offset = top.item("access").map(|item| item.key_offset);
     access::check(offset, &config, problems);
-    proxy_route::check(&config, problems);
+    if all_named {
+        proxy_route::check(&config, problems);
+        when::check(&config, overrides, problems);
+    }
     config
 }
 
@@ -218,6 +227,7 @@ fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: 
             match key {
                 "admin" => check_remote(&section, &config.admin, problems),
                 "trace" => check_collector(&section, problems),
+                "log" => check_lines(&section, problems),
                 _ => {}
             }
         }

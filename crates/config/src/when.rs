@@ -11,11 +11,13 @@ use crate::countries::Country;
 use crate::field;
 use crate::item::Item;
 use crate::key::{SectionKeys, section};
+use crate::model::config::{Config, Protocol};
 use crate::model::when::{RouteCondition, WantedValue};
+use crate::overrides::Overrides;
 use crate::problem::Problems;
 use crate::section::Section;
 use crate::value::{borrowed_text, cannot_be};
-use crate::wording::shown;
+use crate::wording::{enumerate, shown};
 
 pub(super) static WHEN: SectionKeys = section! {
     "route.when";
@@ -73,6 +75,33 @@ pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Vec<RouteCon
         }
     }
     conditions
+}
+
+/// Requests come through each listener that a route asks for, unless the command line names others.
+pub(super) fn check(config: &Config, overrides: &Overrides, problems: &mut Problems) {
+    if !overrides.listen.is_empty() {
+        return;
+    }
+    let of_http = config.listeners.iter().filter(|listener| listener.protocol == Protocol::Http);
+    let known: Vec<String> = of_http.map(|listener| listener.address.to_string()).collect();
+    let hosts = std::iter::once(&config.default_host).chain(&config.hosts);
+    for route in hosts.flat_map(|host| &host.routes) {
+        let asked = route.conditions.iter().filter_map(|condition| match condition {
+            RouteCondition::Listener(addresses) => Some(addresses),
+            _ => None,
+        });
+        for address in asked.flatten().map(ToString::to_string) {
+            if !known.contains(&address) {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                let known = enumerate(&known, '"');
+                let what = "`listener` in `when`: there is no [[listener]] with the address";
+                problems.add(
+                    Some(route.place),
+                    format!("{what} \"{}\"; known are {known}", shown(&address)),
+                );
+            }
+        }
+    }
 }
 
 fn wanted(item: &Item<'_>) -> Result<WantedValue, String> {

@@ -57,8 +57,8 @@ impl PageCounts {
         self.held_max_bytes = self.held_max_bytes.max(held_bytes);
         match step {
             CallResult::Failed(error) => self.add_fault(error.fault),
-            CallResult::Sliced(_) => self.slices += 1,
-            CallResult::Done | CallResult::Waits(..) => {}
+            CallResult::Sliced => self.slices += 1,
+            CallResult::Done | CallResult::Waits(_) => {}
         }
     }
 

@@ -10,7 +10,7 @@ use runtime::account::{TimeAccount, exactly};
 use runtime::clock::nanoseconds;
 use script::engine::{
     CallResult, Code, EngineError, EngineSettings, EngineState, EngineUsage, NativeCode, PageHost,
-    PageOutput, Run,
+    PageOutput, Run, ScriptError, WaitReply,
 };
 
 use super::at_work::AtWork;
@@ -111,11 +111,21 @@ impl Engines {
         &self.output
     }
 
-    pub(super) fn start(&mut self, code: &loaded::Code, host: &mut dyn PageHost) -> Stepped {
+    /// A run of a page, which has not begun.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub(super) fn begin(&mut self, code: &loaded::Code) -> Result<Run, Box<ScriptError>> {
+        self.requests.begin(code.handler())
+    }
+
+    /// The first step of a run that has begun.
+    pub(super) fn start(&mut self, run: &mut Run, life: &Life, host: &mut dyn PageHost) -> Stepped {
         let before = self.usage();
-        self.at_work.begin(code.page());
+        self.at_work.begin(&life.page);
         let (engine, output) = (&mut self.requests, &mut self.output);
-        let step = exactly(TimeAccount::Page, || engine.start(code.handler(), host, output));
+        let step =
+            exactly(TimeAccount::Page, || engine.resume(run, WaitReply::Nothing, host, output));
         self.at_work.end();
         let held_bytes = self.requests.held_bytes();
         Stepped { step, used: self.used_since(before, 0), budget: Budget::Own, held_bytes }
@@ -124,7 +134,7 @@ impl Engines {
     /// Continues a run with what it waited for.
     pub(super) fn resume(
         &mut self,
-        mut run: Run,
+        run: &mut Run,
         life: &Life,
         delivery: Option<&Delivery>,
         host: &mut dyn PageHost,

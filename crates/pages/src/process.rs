@@ -276,14 +276,24 @@ pub(super) struct Underway {
 }
 
 impl Underway {
-    pub(super) fn new(run: Run, life: Life, due_ns: u64, delivery: Option<Delivery>) -> Self {
-        Self { work: Work::Run(run), life, due_ns, delivery, standing: ProcessState::Waits }
+    /// It is suspended for the first time.
+    pub(super) fn new(run: Run, life: Life) -> Box<Self> {
+        let (work, standing) = (Work::Run(run), ProcessState::Waits);
+        Box::new(Self { work, life, due_ns: 0, delivery: None, standing })
     }
 
     /// Whether what it waits for has arrived, or its wait is over.
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
         let is_ended = matches!(self.work, Work::Ended(_));
         self.due_ns <= now_ns || self.delivery.is_some() || is_ended
+    }
+
+    /// The run continues: [`Life::go_on`]. Returns whether it is over instead.
+    pub(super) fn go_on(&mut self, now_ns: u64, span_ns: u64) -> bool {
+        match &mut self.work {
+            Work::Run(run) => self.life.go_on(run, now_ns, span_ns),
+            Work::Ended(_) => true,
+        }
     }
 
     /// Whether it waits for a message of its client.
@@ -294,7 +304,7 @@ impl Underway {
     /// The calls that led to where it is, innermost first.
     pub(super) fn calls(&self) -> Vec<String> {
         let Work::Run(run) = &self.work else { return Vec::new() };
-        run.calls().iter().map(ToString::to_string).collect()
+        calls_of(run)
     }
 
     /// CPU time that it, or its family, has used.
@@ -305,6 +315,11 @@ impl Underway {
             (None, Work::Ended(_)) => 0,
         }
     }
+}
+
+/// The calls that led to where a suspended run is, innermost first.
+pub(super) fn calls_of(run: &Run) -> Vec<String> {
+    run.calls().iter().map(ToString::to_string).collect()
 }
 
 /// Whether a suspended run should continue.

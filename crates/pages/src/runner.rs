@@ -23,10 +23,11 @@ mod timing;
 mod tune;
 mod turns;
 mod underway;
+mod visit;
 
-use steps::Visit;
 pub use suspended::Suspended;
 pub use talking::Saying;
+use visit::{Ending, Visit, VisitEnd};
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -187,11 +188,24 @@ impl Runner {
             counts.add_fault(error.as_ref().map_or(Fault::Compile, |error| error.fault));
             return Some(RunResult::Failed(Arc::clone(page), error));
         };
+        let mut run = match self.engines.begin(code) {
+            Ok(run) => run,
+            Err(error) => {
+                counts.add_fault(error.fault);
+                let page = Arc::clone(page);
+                self.remark_on_end(&error);
+                return Some(RunResult::Failed(page, Some(error)));
+            }
+        };
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
         let spent = self.timing.is_on().then(|| Box::new(Spent::begun(begun_ns)));
-        let life = Life::new(Arc::clone(code.page()), row, client, deadline_ns, spent);
-        let step = self.engines.start(code, host).counted(self.counters.of(row));
-        Some(self.proceed(Visit { key, life, begun_ns }, step, host, moment))
+        let mut life = Life::new(Arc::clone(code.page()), row, client, deadline_ns, spent);
+        let step = self.engines.start(&mut run, &life, host).counted(counts);
+        let visit = Visit { key, run: &mut run, life: &mut life, begun_ns };
+        Some(match self.proceed(visit, step, host, moment) {
+            VisitEnd::Over(ending) => ending.of(self.end(key, life)),
+            VisitEnd::Stays(stay) => self.keep(Underway::new(run, life), stay),
+        })
     }
 
     /// Continues a suspended run, if what it waited for has arrived.
@@ -201,45 +215,45 @@ impl Runner {
         host: &mut dyn PageHost,
         moment: Moment,
     ) -> RunResult {
-        let Some(mut waits) = self.underway.remove(&key) else { return RunResult::Wait };
+        let Some(waits) = self.underway.get_mut(&key) else { return RunResult::Wait };
         let was_called = waits.standing == ProcessState::Called;
         if was_called {
             waits.standing = ProcessState::Waits;
         }
         if !waits.is_due(moment.now_ns) {
-            self.underway.insert(key, waits);
             return RunResult::Wait;
         }
         if key.is_of_client() && self.turn.is_used_up() {
-            if was_called {
+            match was_called {
                 // Those that were called run before the events of a turn, so older ones have used it.
-                waits.standing = ProcessState::Ready;
-                let used_ns = waits.spent_ns(self.turn.now_ns());
-                self.turn.push_again(waits.life.ready(key), used_ns);
+                true => self.turn.queue_again(key, waits),
+                false => self.turn.queue(key, waits),
             }
-            self.underway.insert(key, waits);
-            self.make_ready(key);
             return RunResult::Wait;
         }
+        match self.underway.remove(&key) {
+            Some(waits) => self.go_on_now(key, waits, host, moment),
+            None => RunResult::Wait,
+        }
+    }
+
+    fn go_on_now(
+        &mut self,
+        key: RunKey,
+        mut waits: Box<Underway>,
+        host: &mut dyn PageHost,
+        moment: Moment,
+    ) -> RunResult {
         let begun_ns = (moment.clock_ns)();
-        let Underway { work, mut life, mut delivery, .. } = *waits;
-        life.note_waited(begun_ns);
-        let mut run = match work {
-            Work::Run(run) => run,
-            Work::Ended(error) => {
-                self.counters.of(life.row).add_fault(error.fault);
-                self.remark_on_end(&error);
-                return RunResult::Failed(self.end(key, life), Some(error));
-            }
+        waits.life.note_waited(begun_ns);
+        let is_over = waits.go_on(moment.now_ns, self.deadline_ns);
+        let Underway { work, life, delivery, .. } = &mut *waits;
+        let run = match work {
+            Work::Run(run) if !is_over => run,
+            _ => return self.end_waiting(key, *waits),
         };
         traced::note(key, traced::GOES_ON, format_args!(""));
-        if life.go_on(&mut run, moment.now_ns, self.deadline_ns) {
-            self.counters.of(life.row).add_fault(Fault::Deadline);
-            let error =
-                self.engines.requests().end_late(run, Duration::from_nanos(self.deadline_ns));
-            self.remark_on_end(&error);
-            return RunResult::Failed(self.end(key, life), Some(error));
-        }
+        let mut delivery = delivery.take();
         if let Some(mailbox) = life.mailbox() {
             delivery = delivery.or_else(|| self.mail.give_up_word(mailbox).map(Delivery::from));
             self.mail.stop_awaiting(mailbox);
@@ -248,13 +262,31 @@ impl Runner {
             self.listening.stop_waiting(key);
             self.recording.stop_waiting(key);
         }
-        let step = self.resume(run, &life, delivery.as_ref(), host, moment);
-        self.proceed(Visit { key, life, begun_ns }, step, host, moment)
+        let step = self.resume(run, life, delivery.as_ref(), host, moment);
+        match self.proceed(Visit { key, run, life, begun_ns }, step, host, moment) {
+            VisitEnd::Over(ending) => ending.of(self.end(key, waits.life)),
+            VisitEnd::Stays(stay) => self.keep(waits, stay),
+        }
+    }
+
+    /// A run does not continue: it was ended where it waits, or its time is over.
+    #[cold]
+    fn end_waiting(&mut self, key: RunKey, waits: Underway) -> RunResult {
+        let Underway { work, life, .. } = waits;
+        let bound = Duration::from_nanos(self.deadline_ns);
+        let error = match work {
+            Work::Ended(error) => error,
+            Work::Run(run) => self.engines.requests().end_late(run, bound),
+        };
+        traced::note(key, traced::FAILS, format_args!("{:?}", error.fault));
+        self.counters.of(life.row).add_fault(error.fault);
+        self.remark_on_end(&error);
+        Ending::Failed(error).of(self.end(key, life))
     }
 
     fn resume(
         &mut self,
-        run: Run,
+        run: &mut Run,
         life: &Life,
         delivery: Option<&Delivery>,
         host: &mut dyn PageHost,

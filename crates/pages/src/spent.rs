@@ -62,12 +62,6 @@ impl Timing {
         self.last = Some((process, spent));
     }
 
-    /// The times of the run that this process has just ended.
-    pub(super) fn of(&mut self, process: ProcessId) -> Option<&mut Box<Spent>> {
-        let (of, spent) = self.last.as_mut()?;
-        (*of == process).then_some(spent)
-    }
-
     /// The run that ended last.
     pub(super) fn take(&mut self) -> Option<(ProcessId, Box<Spent>)> {
         self.last.take()

@@ -9,6 +9,7 @@ use runtime::slots::ProcessId;
 use sys::socket::Peer;
 
 use super::counts::RowIndex;
+use super::process::{ProcessState, Underway};
 use super::put_off::PutOff;
 use super::ready::{Queue, Ready, ReadyRun, Used};
 use crate::limits::{PROCESS_SHARE_PART, SLICE_PART_THAT_IS_LONG, SLICES_OF_A_TURN};
@@ -112,14 +113,20 @@ impl Turn {
         self.put_off.remove(process);
     }
 
-    /// Queues a run that has used this much CPU time.
-    pub(super) fn push(&mut self, run: ReadyRun, used_ns: u64) {
-        self.ready.push(run, Used::of(used_ns, self.slice_ns));
+    /// Queues a suspended run among the ready ones, once.
+    pub(super) fn queue(&mut self, key: RunKey, waits: &mut Underway) {
+        if waits.standing != ProcessState::Ready {
+            waits.standing = ProcessState::Ready;
+            let used = Used::of(waits.spent_ns(self.now_ns), self.slice_ns);
+            self.ready.push(waits.life.ready(key), used);
+        }
     }
 
-    /// Queues the run of a request again, for which there was no time in the turn for which it was called.
-    pub(super) fn push_again(&mut self, run: ReadyRun, used_ns: u64) {
-        self.ready.push_again(run, Used::of(used_ns, self.slice_ns));
+    /// Queues the suspended run of a request again, for which there was no time in the turn for which it was called.
+    pub(super) fn queue_again(&mut self, key: RunKey, waits: &mut Underway) {
+        waits.standing = ProcessState::Ready;
+        let used = Used::of(waits.spent_ns(self.now_ns), self.slice_ns);
+        self.ready.push_again(waits.life.ready(key), used);
     }
 
     /// The turn ends. Returns how long processes may run: as much as requests took, up to a slice, or a part of one if

@@ -48,6 +48,15 @@ impl<W> Default for Queue<W> {
 }
 
 impl<W: Copy + Ord> Queue<W> {
+    /// The same line for other servers, of which a request has met those that `met` makes of its own.
+    pub(crate) fn for_others(self, met: impl Fn(Tried) -> Tried) -> Self {
+        let other = |one: Waiting<W>| Waiting { tried: met(one.tried), ..one };
+        let mut line = Self::default();
+        self.waiting.into_iter().for_each(|(place, one)| line.insert(place, other(one)));
+        line.called = self.called.into_iter().map(|(who, one)| (who, other(one))).collect();
+        line
+    }
+
     /// Whether a request was called and has not asked again.
     pub(crate) fn was_called(&self, who: W) -> bool {
         self.called.contains_key(&who)

@@ -81,6 +81,19 @@ impl<W: Copy + Ord> Upstream<W> {
         }
     }
 
+    /// Takes over the requests that wait for the servers of another upstream, which has none then. They keep their
+    /// order and their time. `met` makes servers of this one of those of the other one.
+    pub fn take_line(&mut self, from: &mut Self, met: impl Fn(Tried) -> Tried) {
+        self.queue = std::mem::take(&mut from.queue).for_others(met);
+    }
+
+    /// A request is at a server already, and gives its place back here: [`Upstream::release`].
+    pub fn adopt(&mut self, server: ServerIndex) {
+        if let Some(server) = self.servers.get_mut(usize::from(server.0)) {
+            server.open += 1;
+        }
+    }
+
     /// Its rules.
     pub fn rules(&self) -> &UpstreamRules {
         &self.rules

@@ -60,12 +60,13 @@ fn main() {
     let page = state.load(0, "fib", source).expect("the page is Lua");
     for _ in 0..times {
         let mut output = PageOutput::default();
-        let mut step = state.start(&page, &mut NoRequest, &mut output);
-        while let CallResult::Sliced(run) | CallResult::Waits(run, _) = step {
-            step = state.resume(run, WaitReply::Nothing, &mut NoRequest, &mut output);
-        }
-        if let CallResult::Failed(error) = step {
-            panic!("{error}");
+        let mut run = state.begin(&page).expect("there is memory for it");
+        loop {
+            match state.resume(&mut run, WaitReply::Nothing, &mut NoRequest, &mut output) {
+                CallResult::Sliced | CallResult::Waits(_) => {}
+                CallResult::Failed(error) => panic!("{error}"),
+                CallResult::Done => break,
+            }
         }
         println!("{}", String::from_utf8_lossy(&output.body));
     }

@@ -60,8 +60,8 @@ pub const SELF_SIGNED_NAMES: usize = 100;
 
 // Requests that are passed on
 
-/// 64 KiB of a body that is kept for a second server. Consequence: a request with a longer body is not sent again once
-/// a part of it was.
+/// 64 KiB of a body that is kept for a second server once there is a connection to the first. Consequence: a request
+/// with a longer body is not sent again then.
 pub const PROXY_REPLAY_SIZE: usize = 64 * 1024;
 
 /// 64 KiB of an answer that are passed on at a time. Consequence: the next part follows when the client has taken it.

@@ -145,6 +145,9 @@ pub enum LogFormatError {
     /// There is no such field.
     #[error(fmt = unknown)]
     Unknown(String),
+    /// An object cannot have two members of one name.
+    #[error("`{0}` is there twice")]
+    Twice(String),
     /// A brace is not closed.
     #[error("a `${{` has no `}}`")]
     Unclosed,
@@ -170,9 +173,16 @@ impl LogFormat {
     /// JSON with the fields of these names.
     ///
     /// # Errors
-    /// If there is no such field, or there are too many.
+    /// If there is no such field, one is there twice, or there are too many.
     pub fn json_of<'n>(names: impl Iterator<Item = &'n str>) -> Result<Self, LogFormatError> {
-        let fields: Vec<LogField> = names.map(LogField::named).collect::<Result<_, _>>()?;
+        let mut fields: Vec<LogField> = Vec::new();
+        for field in names.map(LogField::named) {
+            let field = field?;
+            if fields.contains(&field) {
+                return Err(LogFormatError::Twice(field.name()));
+            }
+            fields.push(field);
+        }
         if fields.len() > LOG_FIELDS_MAX {
             Err(LogFormatError::TooMany)
         } else {
@@ -223,7 +233,10 @@ impl LogFormat {
 
 impl LogField {
     fn named(name: &str) -> Result<Self, LogFormatError> {
-        if let Some(header) = name.strip_prefix("field:").filter(|header| !header.is_empty()) {
+        let is_token =
+            |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        let is_name = |header: &&str| !header.is_empty() && header.bytes().all(is_token);
+        if let Some(header) = name.strip_prefix("field:").filter(is_name) {
             return Ok(Self::Header(header.to_ascii_lowercase().into()));
         }
         let known = Known::ALL.iter().find(|(known, _)| *known == name);

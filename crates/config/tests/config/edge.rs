@@ -78,7 +78,7 @@ fn limits_of_every_kind_are_read_with_their_keys() {
 
 #[test]
 fn formats_and_fields_of_a_log_line_are_read() {
-    let log = |text: &str| config(&format!("[log]\n{text}\n")).log;
+    let log = |text: &str| config(&format!("[log]\naccess = \"stdout\"\n{text}\n")).log;
     assert_eq!(
         log("format = \"$peer $$ ${field:A-b}\"").format,
         LogFormat::text("$peer $$ ${field:a-b}").unwrap()

@@ -62,8 +62,11 @@ fn mistakes_of_several_files_have_their_places() {
             "a.toml:1:1: unknown key `listen` at the top level; did you mean `listener`? Otherwise it belongs in \
              [admin]",
         ),
-        ("\n\nroot = \"x\"", "a.toml:3:1: the key `root` is in line 2 already"),
-        ("[limits]\nfield_count = 8", "a.toml:2:1: the key `field_count` is in line 4 already"),
+        ("\n\nroot = \"x\"", "a.toml:3:1: the key `root` is in line 2 of velodrome.toml already"),
+        (
+            "[limits]\nfield_count = 8",
+            "a.toml:2:1: the key `field_count` is in line 4 of velodrome.toml already",
+        ),
         ("x = = 1", "a.toml:1:5: "),
         (
             "include = \"b.toml\"",
@@ -71,14 +74,17 @@ fn mistakes_of_several_files_have_their_places() {
         ),
         (
             "[[route]]\npath = \"/x\"\njson = 2",
-            "a.toml:1:1: this route is never reached: the one in line 5 takes all its requests",
+            "a.toml:1:1: this route is never reached: the one in line 5 of velodrome.toml takes all its requests",
         ),
         (
             "[[route]]\npath = \"/y\"\njson = 2\n[[route]]\npath = \"/y\"\njson = 3",
             "a.toml:4:1: this route is never reached: the one in line 1 of a.toml takes all its requests",
         ),
-        ("route = 1", "a.toml:1:1: the key `route` is in line 5 already"),
-        ("[[limits]]\nfield_count = 8", "a.toml:1:3: the key `limits` is in line 3 already"),
+        ("route = 1", "a.toml:1:1: the key `route` is in line 5 of velodrome.toml already"),
+        (
+            "[[limits]]\nfield_count = 8",
+            "a.toml:1:3: the key `limits` is in line 3 of velodrome.toml already",
+        ),
     ] {
         let told = told(main, &one(text));
         assert!(told.starts_with(expected), "{text}: {told}");

@@ -284,7 +284,7 @@ fn the_keys_of_log_and_admin() {
         assert_eq!(config(&format!("[log]\naccess = \"{word}\"\n")).log.access, expected);
     }
     let config = config(
-        "[log]\nformat = \"json\"\nlevel = \"error\"\n[admin]\nsocket = \"a.sock\"\nmetrics = \"[::1]:9090\"\n",
+        "[log]\naccess = \"stdout\"\nformat = \"json\"\nlevel = \"error\"\n[admin]\nsocket = \"a.sock\"\nmetrics = \"[::1]:9090\"\n",
     );
     assert_eq!((config.log.format, config.log.level), (LogFormat::json(), LogLevel::Error));
     assert_eq!(config.admin.socket, Some("/base/a.sock".into()));

@@ -8,7 +8,7 @@ use script::engine::{Fault, ScriptError};
 use super::Runner;
 use crate::counts::RowIndex;
 use crate::fetch::{ExchangeFailure, told};
-use crate::limits::{RUN_MUCH_NS, RUN_UNINTERRUPTED_NS};
+use crate::limits::RUN_MUCH_NS;
 use crate::remark::{Noticed, Remark};
 
 /// The word for a bound that ended a run; `None` if it ended otherwise.
@@ -33,26 +33,17 @@ pub(super) fn many_slices(slice_ns: u64) -> u32 {
 }
 
 impl Runner {
-    /// A run of a page took this long by the clock before it waited or ended.
-    #[inline]
-    pub(super) fn look_at_length(
-        &mut self,
-        key: RunKey,
-        row: RowIndex,
-        taken_ns: u64,
-        cpu_ns: u64,
-    ) {
-        // A thread that lost its core for a while has used little of it.
-        if taken_ns >= RUN_UNINTERRUPTED_NS && cpu_ns >= RUN_UNINTERRUPTED_NS / 2 {
-            self.remark_on(key, row, Noticed::LongSlice(taken_ns), String::new());
-        }
+    /// A run of a page took this long by the clock before it waited, with these calls, or ended.
+    #[cold]
+    pub(super) fn remark_on_length(&mut self, row: RowIndex, taken_ns: u64, calls: Vec<String>) {
+        self.remark_on(row, Noticed::LongSlice(taken_ns), String::new(), calls);
     }
 
-    /// A run has used as many slices as are remarked on.
+    /// A run has used as many slices as are remarked on, the last one with these calls.
     #[cold]
-    pub(super) fn remark_on_slices(&mut self, key: RunKey, row: RowIndex, slices: u32) {
+    pub(super) fn remark_on_slices(&mut self, row: RowIndex, slices: u32, calls: Vec<String>) {
         let used_ns = u64::from(slices).saturating_mul(self.turn.slice_ns());
-        self.remark_on(key, row, Noticed::MuchCpu(used_ns), String::new());
+        self.remark_on(row, Noticed::MuchCpu(used_ns), String::new(), calls);
     }
 
     /// A fetch has failed, of a run that waits for it.
@@ -68,7 +59,8 @@ impl Runner {
             return;
         }
         if let Some(row) = self.underway.get(&key).map(|run| run.life.row) {
-            self.remark_on(key, row, Noticed::FetchFailed, told(failure, server));
+            let calls = self.calls_of_key(key);
+            self.remark_on(row, Noticed::FetchFailed, told(failure, server), calls);
         }
     }
 
@@ -84,8 +76,7 @@ impl Runner {
     }
 
     #[cold]
-    fn remark_on(&mut self, key: RunKey, row: RowIndex, noticed: Noticed, text: String) {
-        let calls = self.calls_of_key(key);
+    fn remark_on(&mut self, row: RowIndex, noticed: Noticed, text: String, calls: Vec<String>) {
         let place = calls.first().cloned().unwrap_or_else(|| self.counters.name_of(row).to_owned());
         self.log.remark(Remark { noticed, place, text, calls });
     }
@@ -108,7 +99,8 @@ impl Runner {
         if let Some((owner, times)) = self.mail.take_full() {
             // One that has ended since is no trouble any more.
             if let Some(row) = self.underway.get(&owner).map(|run| run.life.row) {
-                self.remark_on(owner, row, Noticed::MailboxFull(times), String::new());
+                let calls = self.calls_of_key(owner);
+                self.remark_on(row, Noticed::MailboxFull(times), String::new(), calls);
             }
         }
         self.log.take_remarks()

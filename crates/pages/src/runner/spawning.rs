@@ -8,13 +8,14 @@ use actors::RunKey;
 use script::engine::Run;
 
 use super::calls::{Caller, PageCall, call};
+use super::visit::Stay;
 use super::{Moment, Runner};
 use crate::counts::RowIndex;
 use crate::delivery::{Delivery, WaitOutcome};
 use crate::family::Member;
 use crate::limits::PROCESSES_READY_MAX;
 use crate::page::Page;
-use crate::process::Life;
+use crate::process::{Life, Underway};
 
 pub(super) const CALLS: &[PageCall] =
     &[call!("spawn"(body: text) -> ValueOrReason, "a process", Any, Runner::spawn)];
@@ -79,7 +80,7 @@ impl Runner {
         let key = RunKey::Spawned(mailbox);
         self.counters.of(row).spawned += 1;
         let life = Life::spawned(page, row, mailbox, family);
-        let _waits = self.yield_turn(key, run, life, None);
+        let _waits = self.keep(Underway::new(run, life), Stay::ready(key, None));
         Some(key)
     }
 }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use actors::RunKey;
 use runtime::slots::ProcessId;
-use script::engine::Run;
 
 use super::calls::{Caller, PageCall, call};
 use super::letters::TOO_MANY;
+use super::visit::Stay;
 use super::{Moment, RunResult, Runner};
 use crate::delivery::{CLOSED_SOCKET, ClientAct, Delivery, WaitOutcome};
-use crate::process::{Life, Underway};
+use crate::process::{Life, ProcessState};
 
 pub(super) const CALLS: &[PageCall] = &[
     call!("response.flush"() -> AsGiven, "its client to read (flush)", Requests, send_part)
@@ -67,16 +67,9 @@ impl Runner {
     }
 
     /// Its connection does what it waits for, and asks again.
-    pub(super) fn hand_to_client(
-        &mut self,
-        key: RunKey,
-        run: Run,
-        mut life: Life,
-        act: ClientAct,
-    ) -> RunResult {
+    pub(super) fn hand_to_client(&mut self, key: RunKey, life: &mut Life, act: ClientAct) -> Stay {
         let page = Arc::clone(&life.page);
-        let done = Some(Delivery::Done);
-        match (act, key) {
+        let (key, standing, result) = match (act, key) {
             (ClientAct::Accept, RunKey::Request(process)) => {
                 // Work that the request had begun ends with it, because its connection now asks for other things.
                 self.fetches.unwant(key);
@@ -86,20 +79,15 @@ impl Runner {
                     self.mail.set_owner(mailbox, key);
                 }
                 life.begin_talk();
-                let _waits = self.keep(key, Underway::new(run, life, u64::MAX, done));
-                self.make_ready(key);
-                RunResult::Accept(page)
+                (key, ProcessState::Ready, RunResult::Accept(page))
             }
             (ClientAct::Say, _) => {
                 life.note_part_sent();
-                let _waits = self.keep(key, Underway::new(run, life, u64::MAX, done));
-                RunResult::Say(page)
+                (key, ProcessState::Waits, RunResult::Say(page))
             }
-            _ => {
-                let _waits = self.keep(key, Underway::new(run, life, u64::MAX, done));
-                RunResult::Part(page)
-            }
-        }
+            _ => (key, ProcessState::Waits, RunResult::Part(page)),
+        };
+        Stay { key, due_ns: u64::MAX, delivery: Some(Delivery::Done), standing, result }
     }
 
     /// A run waits for the next message of its client, or of a process.

@@ -2,7 +2,6 @@
 //!
 //! Owns which runs are timed, and the times of the one that ended last for whoever asks.
 
-use actors::RunKey;
 use runtime::slots::ProcessId;
 
 use super::Runner;
@@ -24,20 +23,6 @@ impl Runner {
         let (of, spent) = self.timing.take()?;
         let is_it = of == process && spent.began_ns >= since_ns;
         is_it.then_some(spent)
-    }
-
-    /// A run ran this long until now, and is suspended or over.
-    #[inline]
-    pub(super) fn note_ran(&mut self, key: RunKey, ran_ns: u64, now_ns: u64) {
-        if self.timing.is_on() {
-            if let Some(underway) = self.underway.get_mut(&key) {
-                underway.life.note_ran(ran_ns, now_ns);
-            } else if let RunKey::Request(process) = key
-                && let Some(spent) = self.timing.of(process)
-            {
-                spent.ran(ran_ns, now_ns);
-            }
-        }
     }
 }
 

@@ -177,13 +177,9 @@ impl Runner {
 
     /// Queues a run among the ready ones, once.
     pub(super) fn make_ready(&mut self, key: RunKey) {
-        let Some(underway) = self.underway.get_mut(&key) else { return };
-        if underway.standing == ProcessState::Ready {
-            return;
+        if let Some(underway) = self.underway.get_mut(&key) {
+            self.turn.queue(key, underway);
         }
-        underway.standing = ProcessState::Ready;
-        let used_ns = underway.spent_ns(self.turn.now_ns());
-        self.turn.push(underway.life.ready(key), used_ns);
     }
 }
 

@@ -7,47 +7,30 @@ use std::sync::Arc;
 use actors::RunKey;
 use runtime::account::moment_ns;
 use runtime::slots::ProcessId;
-use script::engine::{Run, ScriptError};
+use script::engine::ScriptError;
 
-use super::remarks::many_slices;
+use super::visit::Stay;
 use super::{RunResult, Runner};
 use crate::counts::{PagesReport, RowIndex, WaitingRun};
 use crate::delivery::Delivery;
 use crate::page::Page;
-use crate::process::{ITS_TURN, Life, Underway};
+use crate::process::{Life, ProcessState, Underway};
 
 impl Runner {
-    /// Lets others run first.
-    pub(super) fn yield_turn(
-        &mut self,
-        key: RunKey,
-        run: Run,
-        mut life: Life,
-        delivery: Option<Delivery>,
-    ) -> RunResult {
-        life.wait_for(ITS_TURN);
-        let _waits = self.keep(key, Underway::new(run, life, 0, delivery));
-        self.make_ready(key);
-        RunResult::Wait
-    }
-
-    /// A run has used its slice up.
-    pub(super) fn end_slice(&mut self, key: RunKey, run: Run, mut life: Life) -> RunResult {
-        let (slices, row) = (life.note_slice(), life.row);
-        let run_result = self.yield_turn(key, run, life, None);
-        if slices == many_slices(self.turn.slice_ns()) {
-            self.remark_on_slices(key, row, slices);
+    /// Keeps a suspended run.
+    pub(super) fn keep(&mut self, mut waits: Box<Underway>, stay: Stay) -> RunResult {
+        let Stay { key, due_ns, delivery, standing, result } = stay;
+        (waits.due_ns, waits.delivery) = (due_ns, delivery);
+        waits.standing = ProcessState::Waits;
+        if standing == ProcessState::Ready {
+            self.turn.queue(key, &mut waits);
         }
-        run_result
-    }
-
-    pub(super) fn keep(&mut self, key: RunKey, mut underway: Underway) -> RunResult {
-        underway.life.note_cpu(self.engines.visit_cpu_ns());
-        self.underway.insert(key, Box::new(underway));
+        waits.life.note_cpu(self.engines.visit_cpu_ns());
+        self.underway.insert(key, waits);
         let underway = &self.underway;
         let due = |key: RunKey| underway.get(&key).map(|underway| underway.due_ns);
         self.turn.tidy_alarms(underway.len(), due);
-        RunResult::Wait
+        result
     }
 
     /// Gives a run what it waits for.

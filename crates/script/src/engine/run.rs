@@ -77,9 +77,9 @@ impl Handler {
         &self.function
     }
 
-    /// A run of it, with a coroutine of its state.
+    /// A run of it, with a coroutine of its state that holds its function.
     pub(super) fn run(&self, coroutine: Coroutine, memory: MemoryBudget) -> Run {
-        Run::new(coroutine, Rc::clone(&self.name), memory, &self.bin)
+        Run::new(coroutine, Rc::clone(&self.name), memory, &self.bin).passing(1)
     }
 }
 
@@ -271,9 +271,9 @@ pub enum CallResult {
     /// The page has finished; the output has what it wrote.
     Done,
     /// The page waits for this call of its host. Resume it with the answer.
-    Waits(Run, CallNumber),
+    Waits(CallNumber),
     /// Its time slice has ended. Resume it after others have run.
-    Sliced(Run),
+    Sliced,
     /// The page was ended.
     Failed(Box<ScriptError>),
 }

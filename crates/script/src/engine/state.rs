@@ -149,17 +149,14 @@ impl EngineState {
         };
         let page = self.load(u16::MAX, "proof", library::PROOF).map_err(fault)?;
         let mut output = PageOutput::default();
-        let mut step = self.start(&page, &mut library::NoHost, &mut output);
+        let mut run = self.begin(&page).map_err(fault)?;
         for _ in 0..library::PROOF_SLICES {
-            step = match step {
-                CallResult::Sliced(run) => {
-                    self.resume(run, WaitReply::Nothing, &mut library::NoHost, &mut output)
-                }
+            let host = &mut library::NoHost;
+            match self.resume(&mut run, WaitReply::Nothing, host, &mut output) {
+                CallResult::Sliced => {}
                 CallResult::Failed(error) => return Err(fault(error)),
-                CallResult::Done | CallResult::Waits(..) => {
-                    return Err(EngineError::NoHookChecks);
-                }
-            };
+                CallResult::Done | CallResult::Waits(_) => return Err(EngineError::NoHookChecks),
+            }
         }
         library::IS_PROVEN.store(code == Code::Native, Relaxed);
         Ok(())
@@ -186,30 +183,26 @@ impl EngineState {
         self.lua.set_keys(keys);
     }
 
-    /// Starts a page.
-    pub fn start(
-        &mut self,
-        page: &Handler,
-        host: &mut dyn PageHost,
-        output: &mut PageOutput,
-    ) -> CallResult {
+    /// A run of a page, which has not begun.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn begin(&mut self, page: &Handler) -> Result<Run, Box<ScriptError>> {
         let function = page.function_in(&self.bin);
         self.sweep();
         self.held = 0;
-        let mut coroutine = match self.take_coroutine(page.name()) {
-            Ok(coroutine) => coroutine,
-            Err(error) => return CallResult::Failed(error),
-        };
+        let mut coroutine = self.take_coroutine(page.name())?;
         self.lua.pass(&mut coroutine, function);
-        let run = page.run(coroutine, MemoryBudget::Bytes(self.run_bound));
-        self.go_on(run, 1, host, output)
+        Ok(page.run(coroutine, MemoryBudget::Bytes(self.run_bound)))
     }
 
-    /// Continues a page with the reply to its wait. A page whose slice ended, or that begins, takes
-    /// [`WaitReply::Nothing`].
+    /// Continues a run with the reply to its wait. One whose slice ended, or that begins, takes [`WaitReply::Nothing`].
+    ///
+    /// # Panics
+    /// If the run is over, or another engine's.
     pub fn resume(
         &mut self,
-        mut run: Run,
+        run: &mut Run,
         reply: WaitReply<'_>,
         host: &mut dyn PageHost,
         output: &mut PageOutput,
@@ -224,24 +217,23 @@ impl EngineState {
             self.note_refused();
             return CallResult::Failed(report::out_of_memory(run.page()));
         };
-        self.go_on(run, passed, host, output)
+        let advanced = match run.review() {
+            None => self.advance(run, passed, host),
+            Some(review) => self.review(run, review),
+        };
+        match advanced {
+            Ok((coroutine, outcome)) => self.end_step(run, coroutine, outcome, output),
+            Err(error) => CallResult::Failed(error),
+        }
     }
 
-    fn go_on(
+    fn end_step(
         &mut self,
-        mut run: Run,
-        passed: i32,
-        host: &mut dyn PageHost,
+        run: &mut Run,
+        coroutine: Coroutine,
+        outcome: Resumed,
         output: &mut PageOutput,
     ) -> CallResult {
-        let advanced = match run.review() {
-            None => self.advance(&mut run, passed, host),
-            Some(review) => self.review(&mut run, review),
-        };
-        let (coroutine, outcome) = match advanced {
-            Ok(advanced) => advanced,
-            Err(error) => return CallResult::Failed(error),
-        };
         // A finished run gives back all it can.
         let tag = match outcome {
             Resumed::Yielded => coroutine.stack().number_at(1) as u8,
@@ -254,9 +246,9 @@ impl EngineState {
         }
         if outcome == Resumed::Sliced || run.review().is_some() {
             run.keep_coroutine(coroutine);
-            return CallResult::Sliced(run);
+            return CallResult::Sliced;
         }
-        if !is_done && self.is_out_of_time(&run) {
+        if !is_done && self.is_out_of_time(run) {
             // A run that waits before each slice ends uses up its time too.
             let error = report::out_of_time(run.page(), coroutine.stack(), self.cpu_budget);
             self.lua.drop_coroutine(coroutine);
@@ -270,7 +262,7 @@ impl EngineState {
                     output.take(&coroutine);
                 }
                 run.keep_coroutine(coroutine);
-                CallResult::Waits(run, number)
+                CallResult::Waits(number)
             }
         }
     }

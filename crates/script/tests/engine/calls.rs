@@ -4,7 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use script::engine::{
-    EngineSettings, Fault, HostAnswer, PageHost, PageLogLevel, PageOutput, RequestPart, WaitReply,
+    CallResult, EngineSettings, Fault, HostAnswer, PageHost, PageLogLevel, PageOutput, RequestPart,
+    WaitReply,
 };
 
 use crate::stage::Stage;
@@ -149,10 +150,9 @@ fn a_host_may_run_an_engine_of_its_own() {
     let mut host = Nested(Stage::new());
     let page = stage.load("assert(request.path == 'inner') while true do end");
     let mut output = PageOutput::default();
-    assert!(matches!(
-        stage.state.start(&page, &mut host, &mut output),
-        script::engine::CallResult::Sliced(_)
-    ));
+    let mut run = stage.state.begin(&page).unwrap();
+    let result = stage.state.resume(&mut run, WaitReply::Nothing, &mut host, &mut output);
+    assert!(matches!(result, CallResult::Sliced));
 }
 
 #[test]
@@ -324,8 +324,9 @@ fn a_panic_of_the_host_goes_through_to_who_runs_the_page() {
     let mut stage = Stage::new();
     let page = stage.load("pcall(function() return request.path end) _b:put('on')");
     let mut output = PageOutput::default();
+    let mut run = stage.state.begin(&page).unwrap();
     let caught = catch_unwind(AssertUnwindSafe(|| {
-        let _ = stage.state.start(&page, &mut Broken, &mut output);
+        let _ = stage.state.resume(&mut run, WaitReply::Nothing, &mut Broken, &mut output);
     }));
     assert_eq!(caught.err().unwrap().downcast_ref::<&str>(), Some(&"the host broke"));
     assert_eq!(stage.body("_b:put(request.path)"), "/hello");

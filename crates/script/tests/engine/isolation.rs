@@ -80,7 +80,7 @@ fn a_coroutine_of_a_module_is_no_run_s() {
 #[test]
 fn page_cannot_forge_reply_of_host() {
     let mut stage = stage();
-    let waits = sleeper(
+    let mut waits = sleeper(
         &mut stage,
         "local co = coroutine.create(function() _b:put(tostring(sleep(1))) end)
         require('kept').co = co coroutine.resume(co)",
@@ -89,10 +89,8 @@ fn page_cannot_forge_reply_of_host() {
     assert_eq!(stage.body(forged), NOT_OWN);
     let reply = WaitReply::Texts(&[b"true"]);
     let mut output = PageOutput::default();
-    assert!(matches!(
-        stage.state.resume(waits, reply, &mut stage.desk, &mut output),
-        script::engine::CallResult::Done
-    ));
+    let result = stage.state.resume(&mut waits, reply, &mut stage.desk, &mut output);
+    assert!(matches!(result, script::engine::CallResult::Done));
     assert_eq!(output.body, b"true");
     // Nor can any run use it when its maker has ended.
     let waits = sleeper(

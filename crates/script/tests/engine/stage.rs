@@ -181,7 +181,10 @@ impl Stage {
     }
 
     pub(crate) fn start(&mut self, page: &Handler) -> Step {
-        Step::of(self.state.start(page, &mut self.desk, &mut self.output))
+        match self.state.begin(page) {
+            Ok(run) => self.resume(run),
+            Err(error) => Step::Failed(error),
+        }
     }
 
     pub(crate) fn resume(&mut self, run: Run) -> Step {
@@ -189,8 +192,9 @@ impl Stage {
     }
 
     /// Continues with the answer to a wait.
-    pub(crate) fn reply(&mut self, run: Run, reply: WaitReply<'_>) -> Step {
-        Step::of(self.state.resume(run, reply, &mut self.desk, &mut self.output))
+    pub(crate) fn reply(&mut self, mut run: Run, reply: WaitReply<'_>) -> Step {
+        let result = self.state.resume(&mut run, reply, &mut self.desk, &mut self.output);
+        Step::of(run, result)
     }
 
     /// Plays a page to its end; every wait ends at once.

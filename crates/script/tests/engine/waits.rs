@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use script::engine::{AnswerForm, Carries, HostCall, Run, ScriptError};
+use script::engine::{AnswerForm, CallResult, Carries, HostCall, Run, ScriptError};
 
 /// How a call to a page returned, with what it waits for.
 pub(crate) enum Step {
@@ -13,15 +13,16 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    pub(crate) fn of(step: script::engine::CallResult) -> Self {
-        match step {
-            script::engine::CallResult::Done => Self::Done,
-            script::engine::CallResult::Waits(run, call) => {
+    /// Of a run that was resumed.
+    pub(crate) fn of(run: Run, result: CallResult) -> Self {
+        match result {
+            CallResult::Done => Self::Done,
+            CallResult::Waits(call) => {
                 let wait = Wait::of(CALLS[call.index()].name, &run);
                 Self::Waits(run, wait)
             }
-            script::engine::CallResult::Sliced(run) => Self::Sliced(run),
-            script::engine::CallResult::Failed(error) => Self::Failed(error),
+            CallResult::Sliced => Self::Sliced(run),
+            CallResult::Failed(error) => Self::Failed(error),
         }
     }
 }

@@ -41,7 +41,7 @@ impl EngineState {
     /// The end of a run: its output is taken, and its coroutine becomes free.
     pub(super) fn done(
         &mut self,
-        mut run: Run,
+        run: &mut Run,
         mut coroutine: Coroutine,
         tag: u8,
         output: &mut PageOutput,

@@ -74,7 +74,8 @@ pub(in crate::site) struct Upload {
     parcel: Parcel,
     /// Bytes that have arrived and that the exchange has not taken.
     rest: Vec<u8>,
-    /// Everything that has arrived, for another server; `None` once it is too much.
+    /// Everything that has arrived, for another server; `None` once it is too much and a server may have got some of
+    /// it.
     replay: Option<Vec<u8>>,
     progress: Progress,
     /// The values of `Connection` of the request.
@@ -135,12 +136,14 @@ impl Upload {
     pub(in crate::site) fn add(&mut self, piece: &[u8]) {
         self.rest.extend_from_slice(piece);
         if let Some(replay) = &mut self.replay {
-            if replay.len() + piece.len() <= PROXY_REPLAY_SIZE {
-                replay.extend_from_slice(piece);
-            } else {
-                self.replay = None;
-            }
+            replay.extend_from_slice(piece);
         }
+    }
+
+    /// There is a connection to a server, which may get what has arrived. Until then no more of it arrives than an
+    /// exchange takes, so all of it is kept.
+    pub(in crate::site) fn on_connection(&mut self) {
+        self.replay.take_if(|replay| replay.len() > PROXY_REPLAY_SIZE);
     }
 
     /// Hands on what has arrived, and keeps what is not taken. Returns whether that is nothing.

@@ -15,7 +15,7 @@ use runtime::slots::ProcessId;
 use super::carried::{Parcel, Stage, Tunnelled};
 use super::checks::Checks;
 use super::sticky;
-use super::upstreams::{UpstreamId, Upstreams};
+use super::upstreams::{Succession, UpstreamId, Upstreams};
 use super::{Carried, Live, Place};
 use crate::message::ServiceContext;
 use crate::site_data::SiteData;
@@ -45,7 +45,12 @@ impl Proxies {
 
     /// Takes over a configuration.
     pub(crate) fn load(&mut self, data: &SiteData, now_ns: u64) {
-        self.upstreams.load(data, self.seed, now_ns);
+        let successions = self.upstreams.load(data, self.seed, now_ns);
+        for succession in &successions {
+            let carried = self.underway.values_mut();
+            carried.for_each(|carried| carried.follow(succession, &mut self.upstreams));
+        }
+        self.upstreams.forget_unused();
     }
 
     /// Obeys an operator. The server may have been removed meanwhile.
@@ -200,8 +205,10 @@ impl Proxies {
         let carried = self.underway.get(&process)?;
         let live = self.upstreams.get(carried.upstream?)?;
         let place = carried.place.as_ref();
-        let servers = carried.met.iter().copied().chain(place.map(|place| place.server));
-        let addresses: Vec<String> = servers.map(|server| live.address(server)).collect();
+        let last =
+            place.and_then(|place| Some((self.upstreams.get(place.upstream)?, place.server)));
+        let servers = carried.met.iter().map(|server| (live, *server)).chain(last);
+        let addresses: Vec<String> = servers.map(|(live, server)| live.address(server)).collect();
         let milliseconds = |span_ns: u64| span_ns as f64 / 1e6;
         Some(ProxiedNotes {
             upstream: live.config().name.clone(),
@@ -332,6 +339,26 @@ impl Proxies {
         }
         for process in self.again.drain(..) {
             context.command(SchedulerCommand::Run(process));
+        }
+    }
+}
+
+impl Carried {
+    /// Goes on under the new rules, also at a server that they no longer have.
+    pub(super) fn follow(&mut self, succession: &Succession, upstreams: &mut Upstreams) {
+        let Succession { former, current, servers } = succession;
+        if self.upstream != Some(*former) {
+            return;
+        }
+        self.upstream = Some(*current);
+        self.wish.tried = servers.among(self.wish.tried);
+        self.wish.sticky = self.wish.sticky.and_then(|server| servers.now(server));
+        self.met = self.met.iter().filter_map(|server| servers.now(*server)).collect();
+        if let Some(place) = &mut self.place
+            && let Some(server) = servers.now(place.server)
+        {
+            upstreams.move_place((*former, place.server), (*current, server));
+            (place.upstream, place.server) = (*current, server);
         }
     }
 }

@@ -103,6 +103,9 @@ impl Carried {
             return true;
         };
         let is_all = upload.hand_on(|bytes| client.send(id, bytes, now_ns));
+        if client.connected_ns(id).is_some() {
+            upload.on_connection();
+        }
         if is_all && upload.is_over() {
             client.end_body(id, upload.trailers(), now_ns);
         }

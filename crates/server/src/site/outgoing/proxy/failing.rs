@@ -3,7 +3,7 @@
 //! Owns what that says of the server, and whether the request goes to another one.
 
 use client::{Client, Deadline, ExchangeFailure};
-use proxy::RequestOutcome;
+use proxy::{RequestOutcome, ServerIndex};
 use runtime::slots::ProcessId;
 use wire::h2::ErrorCode;
 
@@ -66,13 +66,15 @@ impl Proxies {
         now_ns: u64,
     ) -> Answered {
         let (upstreams, Some(carried)) = self.parts(process) else { return Answered::PassOn };
+        let mut tried = carried.wish.tried;
+        if let Some(server) = carried.place.and_then(|place| carried.number_of(place)) {
+            tried.add(server);
+        }
         let live = carried.upstream.and_then(|id| upstreams.get_mut(id));
         let (Some(live), Some(place)) = (live, &mut carried.place) else { return Answered::PassOn };
         if place.has_failed || !live.config().next_on.contains(&status) {
             return Answered::PassOn;
         }
-        let mut tried = carried.wish.tried;
-        tried.add(place.server);
         let place = *place;
         let may_repeat = carried.repeats < live.config().retries
             && carried.idempotence == Idempotence::Yes
@@ -89,7 +91,9 @@ impl Proxies {
         if let Some(place) = &mut carried.place {
             place.has_failed = true;
         }
-        live.warn(place.server, &|_| format!("status {status}"), now_ns);
+        if let Some(live) = upstreams.get_mut(place.upstream) {
+            live.warn(place.server, &|_| format!("status {status}"), now_ns);
+        }
         Answered::PassOn
     }
 
@@ -133,7 +137,7 @@ impl Proxies {
         let (_, carried) = self.parts(process);
         let carried = carried?;
         let place = carried.leave_server()?;
-        carried.met.push(place.server);
+        carried.met.extend(carried.number_of(place));
         let (outcome, what) = what;
         let has_head = place.first_byte_ns.is_some();
         let outcome = if has_head && outcome == RequestOutcome::Failed {
@@ -167,13 +171,19 @@ impl Carried {
         self.upload.as_ref().is_none_or(|upload| upload.is_whole())
     }
 
+    /// The number of the server of a place in its upstream; `None`: a reload has removed that server.
+    fn number_of(&self, place: Place) -> Option<ServerIndex> {
+        (self.upstream == Some(place.upstream)).then_some(place.server)
+    }
+
     /// Begins again, for another server than the one at this place. `false`: its body is no longer there.
     fn go_again(&mut self, place: Option<Place>) -> bool {
         let is_whole = self.upload.as_mut().is_none_or(|upload| upload.rewind());
         if is_whole {
             self.repeats += 1;
             self.wish.sticky = None;
-            place.into_iter().for_each(|place| self.wish.tried.add(place.server));
+            let met = place.and_then(|place| self.number_of(place));
+            met.into_iter().for_each(|server| self.wish.tried.add(server));
         }
         is_whole
     }

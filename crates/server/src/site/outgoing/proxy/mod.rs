@@ -17,6 +17,7 @@ pub(in crate::site) mod introduction;
 mod log_gate;
 pub(in crate::site) mod question;
 pub(in crate::site) mod request_head;
+mod same_servers;
 mod schedule;
 mod sticky;
 pub(in crate::site) mod target;

@@ -20,6 +20,7 @@ use runtime::diagnostic::{self, Level};
 use tls::Connector;
 
 use super::log_gate::LogGate;
+use super::same_servers::SameServers;
 use super::schedule::Schedule;
 use super::{Live, sticky};
 use crate::site_data::SiteData;
@@ -37,10 +38,24 @@ pub(in crate::site) struct Upstreams {
     last: u64,
 }
 
+/// A reload has put an upstream in the place of another one.
+#[derive(Debug)]
+pub(in crate::site) struct Succession {
+    pub(in crate::site) former: UpstreamId,
+    pub(in crate::site) current: UpstreamId,
+    pub(in crate::site) servers: SameServers,
+}
+
 impl Upstreams {
-    /// Takes over a configuration.
-    pub(in crate::site) fn load(&mut self, data: &SiteData, seed: u64, now_ns: u64) {
-        let mut by_name = HashMap::default();
+    /// Takes over a configuration. Returns which upstreams are in the place of others; those that nobody needs any more
+    /// are there until [`forget_unused`](Self::forget_unused).
+    pub(in crate::site) fn load(
+        &mut self,
+        data: &SiteData,
+        seed: u64,
+        now_ns: u64,
+    ) -> Vec<Succession> {
+        let (mut by_name, mut successions) = (HashMap::default(), Vec::new());
         for (place, config) in data.config.upstreams.iter().enumerate() {
             let connector = data.upstream_tls.of(place);
             let known = self.by_name.get(&*config.name).copied();
@@ -55,10 +70,15 @@ impl Upstreams {
                 None => {
                     let seed = seed ^ id.0;
                     let mut servers = Upstream::new(rules_of(config), seed, now_ns);
-                    if let Some(former) = known.and_then(|former| self.live.get(&former)) {
+                    let former = known.and_then(|id| Some((id, self.live.get_mut(&id)?)));
+                    if let Some((former, before)) = former {
                         let is_checked = config.check.is_some();
                         let checks = if is_checked { Checks::Made } else { Checks::None };
-                        servers.inherit(&former.servers, checks);
+                        servers.inherit(&before.servers, checks);
+                        let rules = (before.servers.rules(), servers.rules());
+                        let same = SameServers::of(&rules.0.servers, &rules.1.servers);
+                        servers.take_line(&mut before.servers, |met| same.among(met));
+                        successions.push(Succession { former, current: id, servers: same });
                     }
                     let schedule = Schedule::new(config.servers.len());
                     let (config, gate) = (config.clone(), LogGate::default());
@@ -74,11 +94,25 @@ impl Upstreams {
             by_name.insert(config.name.as_str().into(), id);
         }
         self.by_name = by_name;
-        self.forget_unused();
+        successions
+    }
+
+    /// A request counts at a server of another upstream from now on.
+    pub(super) fn move_place(
+        &mut self,
+        (from, former): (UpstreamId, ServerIndex),
+        (to, server): (UpstreamId, ServerIndex),
+    ) {
+        if let Some(live) = self.live.get_mut(&from) {
+            live.servers.release(former);
+        }
+        if let Some(live) = self.live.get_mut(&to) {
+            live.servers.adopt(server);
+        }
     }
 
     /// Drops those that a reload has removed and that have no request any more.
-    fn forget_unused(&mut self) {
+    pub(super) fn forget_unused(&mut self) {
         let current: Vec<UpstreamId> = self.by_name.values().copied().collect();
         self.live.retain(|id, live| {
             live.is_former = !current.contains(id);
