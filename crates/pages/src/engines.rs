@@ -178,11 +178,6 @@ impl Engines {
         used
     }
 
-    /// CPU time of the run that is going on, since it began or continued.
-    pub(super) fn visit_cpu_ns(&self) -> u64 {
-        self.visit_cpu_ns
-    }
-
     /// CPU time of the run that went on until now, since it began or continued.
     pub(super) fn take_visit_cpu_ns(&mut self) -> u64 {
         std::mem::take(&mut self.visit_cpu_ns)

@@ -26,6 +26,7 @@ impl Runner {
         let (key, row, begun_ns) = (visit.key, visit.life.row, visit.begun_ns);
         let end = self.go_through(&mut visit, step, host, moment);
         let cpu_ns = self.engines.take_visit_cpu_ns();
+        visit.life.note_cpu(cpu_ns);
         // Processes are many and short: for them the clock is read only if one may have been long.
         if !key.is_of_client() && cpu_ns < RUN_UNINTERRUPTED_NS / 2 {
             return end;

@@ -25,7 +25,6 @@ impl Runner {
         if standing == ProcessState::Ready {
             self.turn.queue(key, &mut waits);
         }
-        waits.life.note_cpu(self.engines.visit_cpu_ns());
         self.underway.insert(key, waits);
         let underway = &self.underway;
         let due = |key: RunKey| underway.get(&key).map(|underway| underway.due_ns);
