@@ -1,5 +1,5 @@
-//! Goal: an operator learns why the checks of a server fail, and that they pass again. Method: the built binary, a server
-//! that answers what a test says, and the log.
+//! Goal: an operator learns why the checks of a server fail, and that they pass again. Method: the built binary, a
+//! server that answers what a test says, and the log.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
