@@ -79,6 +79,7 @@ mod proxy_cache_fetches;
 mod proxy_cache_files;
 mod proxy_cache_private;
 mod proxy_cache_stale;
+mod proxy_checks;
 mod proxy_failures;
 mod proxy_headers;
 mod proxy_log;

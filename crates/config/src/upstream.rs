@@ -344,7 +344,7 @@ pub(super) static UPSTREAM: SectionKeys = section! {
         "How long a server may pause within an answer, or while it reads a request. An event stream \
         without events is a pause; a WebSocket is not.";
     "timeout": apart("duration above zero"), "none", Reload,
-        "How long a request may take as a whole, with its answer.";
+        "How long a request may take as a whole, with its answer. A WebSocket or another tunnel is ended then, too.";
     "connections": apart("whole number, 1 to 65535"), "`1024`", Reload,
         "The most open requests of a scheduler at one server. More wait.";
     "queue": apart("whole number, 0 to 1000000"), "`1024`", Reload,

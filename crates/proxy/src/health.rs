@@ -37,6 +37,15 @@ pub enum HealthReason {
     CheckPassed,
 }
 
+/// What the checks of a server say from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChecksTurned {
+    /// So many in a row have failed that it counts, whether or not it still gets requests.
+    Fail,
+    /// One has passed after that.
+    Pass,
+}
+
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HealthCheck {
@@ -216,14 +225,18 @@ impl Health {
             }
             HealthCheck::Failed => {
                 self.failed_checks = self.failed_checks.saturating_add(1);
-                let fails = self.failed_checks >= rules.failures;
-                if fails && self.reason != HealthReason::CheckFailed {
+                if self.fails_checks(rules) && self.reason != HealthReason::CheckFailed {
                     Verdict::Fails
                 } else {
                     Verdict::Noted
                 }
             }
         }
+    }
+
+    /// Whether so many checks in a row have failed that it counts.
+    pub(crate) fn fails_checks(&self, rules: &HealthRules) -> bool {
+        self.failed_checks >= rules.failures
     }
 
     /// It gets no requests until a check passes.

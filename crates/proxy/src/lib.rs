@@ -17,7 +17,7 @@ mod tried;
 mod upstream;
 
 pub use hash::hash;
-pub use health::{HealthCheck, HealthReason, ServerStanding};
+pub use health::{ChecksTurned, HealthCheck, HealthReason, ServerStanding};
 pub use queue::LineFull;
 pub use rules::{Balance, HealthRules, ServerRules, UpstreamRules};
 pub use server::{Checks, Readiness, ServerView};

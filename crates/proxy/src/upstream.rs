@@ -4,7 +4,7 @@
 
 use crate::balance::Candidates;
 use crate::budget::Budget;
-use crate::health::{HealthCheck, HealthReason, ServerStanding, Verdict};
+use crate::health::{ChecksTurned, HealthCheck, HealthReason, ServerStanding, Verdict};
 use crate::limits::SERVERS;
 use crate::queue::{LineFull, LinePlace, Queue};
 use crate::random::Random;
@@ -230,15 +230,26 @@ impl<W: Copy + Ord> Upstream<W> {
         }
     }
 
-    /// A check of a server has ended.
-    pub fn on_check(&mut self, index: ServerIndex, check: HealthCheck, now_ns: u64) {
+    /// A check of a server has ended. Returns whether that turns what its checks say.
+    pub fn on_check(
+        &mut self,
+        index: ServerIndex,
+        check: HealthCheck,
+        now_ns: u64,
+    ) -> Option<ChecksTurned> {
         let (rules, is_last) = (self.rules.health, self.is_last(index));
-        let Some(server) = self.servers.get_mut(usize::from(index.0)) else { return };
+        let server = self.servers.get_mut(usize::from(index.0))?;
+        let failed = server.health.fails_checks(&rules);
         server.change_health(now_ns, |health| {
             if health.on_check(check, &rules, now_ns) == Verdict::Fails && !is_last {
                 health.pause_until_checked(now_ns);
             }
         });
+        match (failed, server.health.fails_checks(&rules)) {
+            (false, true) => Some(ChecksTurned::Fail),
+            (true, false) => Some(ChecksTurned::Pass),
+            _ => None,
+        }
     }
 
     /// Whether all other servers are paused or drained. Then this one goes on, because slowness must not become an

@@ -29,6 +29,12 @@ const SPARE: &str = "
     stream_timeout stream_close_delay trusted_proxies
 ";
 
+/// What becomes of a field that nothing else here says.
+const NO_REAL_IP: &str = "not sent: servers get X-Forwarded-For, and no X-Real-IP of a client";
+
+/// The most `retries`.
+const RETRIES_MAX: u16 = 10;
+
 /// The longest `check_interval`, in seconds.
 const CHECK_INTERVAL_MAX_S: u64 = 3_600;
 
@@ -53,7 +59,12 @@ impl Proxy {
             match (inner.name(), inner.arguments()) {
                 ("to", servers) => all.extend_from_slice(servers),
                 ("lb_policy", [policy, ..]) => balance(inner, policy, &mut section),
-                ("header_up", words) => proxy.header_up(inner, words, &all)?,
+                ("header_up", words) => {
+                    if is_address(words) {
+                        section.note(inner.told(NO_REAL_IP));
+                    }
+                    proxy.header_up(inner, words, &all)?;
+                }
                 ("header_down", [name]) if name.starts_with('-') => {
                     proxy.answer_removed.push(name.trim_start_matches('-').to_owned());
                 }
@@ -238,6 +249,11 @@ fn transport(line: &Directive, section: &mut Section) -> Result<bool, String> {
     Ok(is_encrypted)
 }
 
+/// Whether a field `X-Real-IP` tells who the client is.
+fn is_address(words: &[String]) -> bool {
+    matches!(words, [name, value] if name.eq_ignore_ascii_case("x-real-ip") && value.starts_with('{'))
+}
+
 /// An address of a proxied server with its port; `None` if it has none that we can connect with.
 fn address(server: &str) -> Option<String> {
     if !is_plain(server) {
@@ -278,6 +294,9 @@ fn watch(line: &Directive, section: &mut Section) -> bool {
             .filter(|status| (200..600).contains(status))
             .map(|status| ("check_status", status.to_string())),
         "fail_duration" => time.map(|time| ("failure_pause", quoted(&format!("{time}s")))),
+        "lb_retries" => {
+            number.filter(|most| *most <= RETRIES_MAX).map(|most| ("retries", most.to_string()))
+        }
         "max_fails" => number.filter(|most| *most > 0).map(|most| ("failures", most.to_string())),
         _ => None,
     };

@@ -71,7 +71,7 @@ impl Site {
     pub(super) fn read(line: &Directive, common: &mut Common<'_>) -> Self {
         let mut site = Self { place: line.told("this site"), ..Self::default() };
         let mut closing = common.closing.map(str::to_owned);
-        let mut others = Vec::new();
+        let (mut others, mut notes) = (Vec::new(), Vec::new());
         let mut binds = Vec::new();
         for inner in line.inner() {
             match inner.name() {
@@ -85,13 +85,17 @@ impl Site {
                             "respond" | "rewrite" | "file_server" | "root" | "header" | "templates"
                         ) || one.name().starts_with('@')
                     };
-                    if !inner.inner().iter().all(is_look) {
-                        closing = closing.or(Some(inner.unknown()));
+                    let why = inner.told("no counterpart: write `error_pages`");
+                    if inner.inner().iter().all(is_look) {
+                        notes.push(why);
+                    } else {
+                        closing = closing.or(Some(why));
                     }
                 }
                 _ => others.push(inner.clone()),
             }
         }
+        note_logs(&others, &mut notes);
         let words =
             line.words().iter().flat_map(|word| word.split(',')).filter(|word| !word.is_empty());
         for word in words {
@@ -109,7 +113,10 @@ impl Site {
             hosts.push(Some(String::new()));
         }
         for host in hosts {
-            let routes = site.block(&others, closing.clone(), host.as_deref(), common);
+            let mut routes = site.block(&others, closing.clone(), host.as_deref(), common);
+            if let Some(first) = routes.first_mut() {
+                *first = first.clone().with_notes(&notes);
+            }
             site.routes.push((host, routes));
         }
         site
@@ -284,6 +291,19 @@ impl hosts::Site for Site {
             |(known, _): &&(Option<String>, _)| known.is_some() && known.as_deref() == host;
         let own = self.routes.iter().find(is_own).or(self.routes.first());
         own.map(|(_, routes)| routes.clone()).unwrap_or_default()
+    }
+}
+
+/// What is said of the lines of some requests in the access log.
+fn note_logs(lines: &[Directive], notes: &mut Vec<String>) {
+    for line in lines {
+        match line.name() {
+            "log_skip" | "skip_log" => {
+                notes.push(line.told("no counterpart: write `log = false` into its routes"));
+            }
+            "log_append" => notes.push(line.told("no counterpart: write `format` or `fields`")),
+            _ => note_logs(line.inner(), notes),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod emitted;
 mod fields;
 mod listeners;
 mod location;
+mod log_formats;
 mod order;
 mod phases;
 mod place;
@@ -22,6 +23,7 @@ mod variables;
 
 use self::caching::{CacheZones, Caching};
 use self::listeners::{close_other_authorities, listener};
+use self::log_formats::LogFormat;
 use self::quotas::{InForce, Quotas, Zones};
 use self::server::{Listen, Server};
 use self::settings::Settings;
@@ -110,9 +112,13 @@ impl Reader {
                 ("access_log", path)
                     if path == "off" || variables::is_plain(path) && !path.contains(':') =>
                 {
-                    let log = self.log.get_or_insert_with(|| Section::new("[log]"));
-                    log.set("access", quoted(path));
+                    let format = directive.argument(1);
+                    let is_it =
+                        |one: &&Directive| one.name() == "log_format" && one.argument(0) == format;
+                    self.log(path, directives.iter().rfind(is_it));
                 }
+                // Those that are used are read there.
+                ("log_format", _) => {}
                 _ if self.limit(directive) => {}
                 _ => self.outer.take(directive),
             }
@@ -123,6 +129,22 @@ impl Reader {
         }
         for directive in directives.iter().filter(|directive| directive.name() == "server") {
             self.servers.push(Server::read(directive, &self.outer, &mut self.upstreams));
+        }
+    }
+
+    /// The access log, with the format that a directive says.
+    fn log(&mut self, path: &str, format: Option<&Directive>) {
+        let log = self.log.get_or_insert_with(|| Section::new("[log]"));
+        log.set("access", quoted(path));
+        let Some(directive) = format else { return };
+        let Some(format) = LogFormat::read(directive) else {
+            log.note(directive.told("a part of it has no counterpart: write `format` or `fields`"));
+            return;
+        };
+        // The variables of a format are fields, so they are not escaped.
+        log.set("format", quoted(&format.text).replace("$${", "${"));
+        if let Some(field) = format.time {
+            log.note(directive.told(&format!("times such as `{field}` are in milliseconds")));
         }
     }
 

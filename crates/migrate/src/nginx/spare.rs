@@ -29,11 +29,12 @@ const SILENT: &str = "
     ssl_ciphers ssl_prefer_server_ciphers ssl_dhparam ssl_ecdh_curve ssl_buffer_size ssl_stapling
     ssl_stapling_verify ssl_stapling_file ssl_trusted_certificate ssl_early_data ssl_conf_command
     ssl_verify_depth error_log
+    log_format
 ";
 
 /// Directives whose loss the operator may want to know.
 const TOLD: &str = "
-    log_format open_log_file_cache keepalive_timeout keepalive_requests keepalive_time
+    open_log_file_cache keepalive_timeout keepalive_requests keepalive_time
     client_header_timeout client_body_timeout send_timeout limit_req_status limit_req_log_level
     limit_conn_status limit_conn_log_level map geo split_clients
     limit_rate limit_rate_after proxy_force_ranges proxy_limit_rate proxy_redirect proxy_cookie_path

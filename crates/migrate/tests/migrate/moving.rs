@@ -10,7 +10,7 @@ const CACHED: &str = "http { proxy_cache_path /c keys_zone=z:1m; server { locati
      $http_authorization; } } }";
 
 /// The first cells of a row, what nginx and Caddy say, and an empty text where one has no counterpart.
-const ROWS: [(&str, &str, &str); 38] = [
+const ROWS: [(&str, &str, &str); 39] = [
     (
         "`server`, `server_name`",
         "server { listen 80; server_name a.example; root /a; } server { listen 80; server_name b.example; \
@@ -129,6 +129,11 @@ const ROWS: [(&str, &str, &str); 38] = [
         "request_body {\nmax_size 2MB\n}\nfile_server",
     ),
     ("`access_log off` in a location", "location /a/ { access_log off; }", ""),
+    (
+        "`log_format` of the log of `http`",
+        "http { log_format a '$status $request_time'; access_log /a.log a; server { root /a; } }",
+        "",
+    ),
     (
         "`limit_req`, `limit_conn` with their zones",
         "http { limit_req_zone $remote_addr zone=a:1m rate=1r/s; limit_conn_zone $remote_addr zone=b:1m;\n\

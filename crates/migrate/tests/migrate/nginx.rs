@@ -46,12 +46,12 @@ fn a_site_of_nginx_becomes_a_configuration_that_does_the_same() {
     );
     assert_eq!(config.limits.body_size, 20 << 20);
     assert_eq!(config.user.as_deref(), Some("www-data"));
+    assert_eq!(config.log.format.to_string(), "${peer} \"${request}\" ${status}");
     assert_eq!(config.upstreams.len(), 1);
     let addresses: Vec<String> =
         config.listeners.iter().map(|listener| listener.address.to_string()).collect();
     assert_eq!(addresses, ["0.0.0.0:80", "0.0.0.0:443"]);
     for note in [
-        "nginx.conf:18: `log_format main $remote_addr \"$request\" $status`: no counterpart",
         "closed: nginx.conf:61: `fastcgi_pass 127.0.0.1:9070`: no counterpart",
         "closed: nginx.conf:72: `location ~ ^/users/(?<id>\\d+)$`: this expression has no counterpart",
         "enabled = false",
@@ -321,4 +321,27 @@ fn lost_fields_and_redirects_of_servers_are_told() {
     };
     assert!(redirect("http://b/ /").contains("`proxy_redirect http://b/ /`: no counterpart"));
     assert!(!redirect("off").contains("proxy_redirect"));
+}
+
+#[test]
+fn format_of_log_lines_is_that_of_nginx_or_is_told() {
+    let with = |format: &str| {
+        made(&format!(
+            "http {{ {format} access_log /var/log/a.log main; server {{ listen 80; root /a; }} }}"
+        ))
+    };
+    let text = with(
+        r#"log_format main '$remote_addr - $remote_user [$time_iso8601] "$request" '
+        '$status ${request_time}s $http_x_forwarded_for';"#,
+    );
+    let (config, _) = table(&text);
+    let wanted = r#"${peer} - ${user} [${time}] "${request}" ${status} ${duration_ms}s ${field:x-forwarded-for}"#;
+    assert_eq!(config.log.format.to_string(), wanted);
+    assert!(text.contains("times such as `duration_ms` are in milliseconds"), "{text}");
+    for lost in ["escape=json '{\"a\":\"$status\"}'", "'$status $connection'", "'$status $pipe'"] {
+        let text = with(&format!("log_format main {lost};"));
+        table(&text);
+        assert!(!text.contains("\nformat"), "{text}");
+        assert!(text.contains("a part of it has no counterpart"), "{text}");
+    }
 }

@@ -8,8 +8,9 @@ use client::{
     OutgoingBody, Requester,
 };
 use config::ActiveCheck;
-use proxy::{HealthCheck, ServerIndex};
+use proxy::{ChecksTurned, HealthCheck, ServerIndex};
 use runtime::clock::nanoseconds;
+use runtime::diagnostic::{self, Level};
 use wire::proxy::ProxiedClient;
 
 use super::upstreams::UpstreamId;
@@ -30,6 +31,15 @@ struct Running {
     body: Vec<u8>,
 }
 
+/// A check that has ended.
+#[derive(Debug)]
+pub(in crate::site) struct Checked {
+    pub(in crate::site) upstream: UpstreamId,
+    pub(in crate::site) server: ServerIndex,
+    /// Why it has failed.
+    pub(in crate::site) failure: Option<String>,
+}
+
 impl Checks {
     /// Asks the servers whose time has come. A server that cannot be asked has failed its check.
     pub(in crate::site) fn begin(
@@ -46,7 +56,10 @@ impl Checks {
                     let running = Running { upstream: id, server, status: 0, body: Vec::new() };
                     self.0.insert(exchange, running);
                 }
-                Err(_) => live.servers.on_check(server, HealthCheck::Failed, now_ns),
+                Err(failure) => {
+                    let why = failure.in_log(&live.address(server));
+                    live.note_check(server, Some(why), now_ns);
+                }
             }
         }
     }
@@ -56,47 +69,69 @@ impl Checks {
         self.0.contains_key(&exchange)
     }
 
-    /// An exchange of a check has news. Returns whose check has ended, and how.
+    /// An exchange of a check has news. Returns the check if it has ended.
     pub(in crate::site) fn hear<'l>(
         &mut self,
         exchange: ExchangeId,
         client: &mut Client,
         now_ns: u64,
         live: impl FnOnce(UpstreamId) -> Option<&'l Live>,
-    ) -> Option<(UpstreamId, ServerIndex, HealthCheck)> {
+    ) -> Option<Checked> {
         let running = self.0.get_mut(&exchange)?;
-        loop {
+        let failure = loop {
             match client.next(exchange, usize::MAX, now_ns)? {
                 ExchangeNews::Head(head) => running.status = head.status,
                 ExchangeNews::Body(bytes) => {
                     let room = PROXY_CHECK_BODY.saturating_sub(running.body.len());
                     running.body.extend_from_slice(bytes.get(..room).unwrap_or(&bytes));
                 }
-                ExchangeNews::End | ExchangeNews::Failed(_) if running.status == 0 => break,
-                ExchangeNews::End => {
-                    let running = self.0.remove(&exchange)?;
-                    let check = live(running.upstream)?.config().check.as_ref()?;
-                    return Some((running.upstream, running.server, judge(check, &running)));
-                }
-                ExchangeNews::Failed(_) => break,
+                ExchangeNews::End => break None,
+                ExchangeNews::Failed(failure) => break Some(failure),
                 ExchangeNews::Interim(_) | ExchangeNews::Room | ExchangeNews::Trailers(_) => {}
             }
-        }
+        };
         let running = self.0.remove(&exchange)?;
-        Some((running.upstream, running.server, HealthCheck::Failed))
+        let live = live(running.upstream)?;
+        let failure = match failure {
+            Some(failure) => Some(failure.in_log(&live.address(running.server))),
+            None => judge(live.config().check.as_ref()?, &running),
+        };
+        Some(Checked { upstream: running.upstream, server: running.server, failure })
     }
 }
 
-fn judge(check: &ActiveCheck, running: &Running) -> HealthCheck {
+impl Live {
+    /// A check of a server has ended, and has failed for a reason or has not. The log has what changes.
+    pub(super) fn note_check(&mut self, server: ServerIndex, failure: Option<String>, now_ns: u64) {
+        let check = if failure.is_some() { HealthCheck::Failed } else { HealthCheck::Passed };
+        match (self.servers.on_check(server, check, now_ns), failure) {
+            (Some(ChecksTurned::Fail), Some(why)) => {
+                self.warn(server, &|_| format!("its checks fail: {why}"), now_ns);
+            }
+            (Some(ChecksTurned::Pass), _) => {
+                let (name, address) = (&self.config().name, self.address(server));
+                let told = format_args!("upstream {name}, {address}: its checks pass again");
+                diagnostic::write(Level::Info, told);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Why an answer is not what a check wants; `None`: it is.
+fn judge(check: &ActiveCheck, running: &Running) -> Option<String> {
     let has_status = match check.status {
         Some(status) => running.status == status,
         None => (200..400).contains(&running.status),
     };
+    if !has_status {
+        return Some(format!("status {}", running.status));
+    }
     // Never empty.
     let has_text =
         |text: &String| running.body.windows(text.len()).any(|part| part == text.as_bytes());
-    let is_well = has_status && check.body.as_ref().is_none_or(has_text);
-    if is_well { HealthCheck::Passed } else { HealthCheck::Failed }
+    let has_all = check.body.as_ref().is_none_or(has_text);
+    (!has_all).then(|| "its answer does not have the text of `check_body`".to_owned())
 }
 
 fn ask(

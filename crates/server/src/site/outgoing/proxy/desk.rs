@@ -299,13 +299,11 @@ impl Proxies {
                 continue;
             }
             let live = |id| self.upstreams.get(id);
-            let Some((id, server, check)) =
-                self.checks.hear(exchange, client.exchanges(), now_ns, live)
-            else {
-                continue;
-            };
-            if let Some(live) = self.upstreams.get_mut(id) {
-                live.servers.on_check(server, check, now_ns);
+            let ended = self.checks.hear(exchange, client.exchanges(), now_ns, live);
+            if let Some(ended) = ended
+                && let Some(live) = self.upstreams.get_mut(ended.upstream)
+            {
+                live.note_check(ended.server, ended.failure, now_ns);
             }
         }
         others
