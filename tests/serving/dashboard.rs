@@ -215,6 +215,8 @@ fn the_page_is_for_everybody_and_what_it_shows_for_those_with_a_key() {
     }
     assert!(!policy.contains("unsafe"), "{policy}");
     assert!(!text(&page).contains(KEY) && !text(&page).contains(env!("CARGO_PKG_VERSION")));
+    let led = ask(address, "GET", "/_velodrome", &[]);
+    assert_eq!((led.status, field(&led, "Location")), (308, "/_velodrome/"));
     let site = server.get("/_velodrome/");
     assert_eq!(site.status, 404, "it is not part of the site");
     let bearer = format!("Bearer {KEY}");

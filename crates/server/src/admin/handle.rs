@@ -280,7 +280,7 @@ impl Application for Admin {
             return Answer::Done;
         }
         if self.gate.has_dashboard(request.listener) && dashboard::is_asked_for(request) {
-            dashboard::show(reply);
+            dashboard::show(request, reply);
             return Answer::Done;
         }
         match self.gate.permission(request) {

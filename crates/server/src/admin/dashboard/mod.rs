@@ -41,13 +41,20 @@ const SCRIPT: &str = concat!(
     include_str!("page/main.js"),
 );
 
-/// Whether a request is for the page.
+/// Whether a request is for the page, perhaps without the slash at its end.
 pub(super) fn is_asked_for(request: &Request<'_>) -> bool {
-    matches!(request.method(), Method::Get | Method::Head) && request.path() == PATH
+    let path = request.path();
+    matches!(request.method(), Method::Get | Method::Head)
+        && (path == PATH || path == PATH.trim_end_matches('/'))
 }
 
-/// Sends the page.
-pub(super) fn show(reply: &mut Reply<'_>) {
+/// Sends the page, or leads to it.
+pub(super) fn show(request: &Request<'_>, reply: &mut Reply<'_>) {
+    if request.path() != PATH {
+        reply.begin(Status::PERMANENT_REDIRECT);
+        let _valid = reply.field("Location", PATH.as_bytes());
+        return reply.end_head_with_length(0);
+    }
     let page = PAGE.replacen("{style}", STYLE, 1).replacen("{script}", SCRIPT, 1);
     reply.begin(Status::OK);
     for (name, value) in [
