@@ -43,6 +43,7 @@ mod error_pages;
 mod events;
 mod expiry;
 mod files;
+mod files_before;
 mod foreign_tls;
 mod forward_auth;
 mod ground_truth;

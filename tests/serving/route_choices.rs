@@ -19,7 +19,7 @@ fn application() -> Plan {
 }
 
 /// The words of `velodrome check` for the site of a server.
-fn explained(server: &Server, words: &[&str]) -> String {
+pub(crate) fn explained(server: &Server, words: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_velodrome"))
         .args(["check", server.directory().join("site").to_str().unwrap()])
         .arg(format!("--config={}", server.directory().join("velodrome.toml").display()))

@@ -11,7 +11,7 @@ use crate::limits::{GLOB_SIZE_MAX, TRIES_MAX};
 use crate::model::config::Config;
 use crate::model::file_settings::{CacheRule, FileSettings};
 use crate::model::files::MediaType;
-use crate::model::route::RouteAction;
+use crate::model::route::{Otherwise, RouteAction};
 use crate::page_name::PageName;
 use crate::problem::Problems;
 use crate::section::Section;
@@ -55,7 +55,7 @@ pub(super) static ROUTE_FILES: SectionKeys = section! {
     "cache_control": apart("text"), "the rules of `[files]`", Reload,
         "The Cache-Control of all these files.";
     "try": apart("list of paths"), "`[\"$path\"]`", Reload,
-        "Paths below the root to try in order: the first with a file or page answers, with its own type, validators and length. `$path` is the path as this route looks for files. `\"$path/\"` is a directory with an index or a listing: a client that asked without the slash is redirected to it. If none is there, the answer is 404. A single-page application: `try = [\"$path\", \"/index.html\"]`.";
+        "Paths below the root to try in order: the first with a file or page answers, with its own type, validators and length. `$path` is the path as this route looks for files. `\"$path/\"` is a directory with an index or a listing: a client that asked without the slash is redirected to it. If none is there, the answer is 404, or with `\"next\"` as the last word [that of the routes after this one](#files-before-an-application). A single-page application: `try = [\"$path\", \"/index.html\"]`.";
     "alias": apart("path of a file"), "none", Reload,
         "The one file that answers every path of the route, whatever its name; not beside `root` or `try`. It is served even if `hide` covers it.";
 };
@@ -92,17 +92,23 @@ pub(super) fn read_of_route(
     if let Some(value) = section.read("cache_control", problems, cache_control) {
         rules.cache_control = vec![CacheRule::of_all(value)];
     }
-    let tries = tries(section, problems);
+    let (tries, otherwise) = tries(section, problems);
     if let Some(file) = section.read("alias", problems, |item| path(item, base)) {
         alias(section, &file, &mut rules, problems);
     }
-    RouteAction::Files { rules, own_root, tries }
+    RouteAction::Files { rules, own_root, tries, otherwise }
 }
 
-/// The paths of `try`.
-fn tries(section: &Section<'_>, problems: &mut Problems) -> Vec<TargetTemplate> {
+/// The last word of `try` that is no path.
+const NEXT: &str = "next";
+
+/// The paths of `try`, and the answer if none has a file.
+fn tries(section: &Section<'_>, problems: &mut Problems) -> (Vec<TargetTemplate>, Otherwise) {
     let tries = section.list("try", problems, |item| {
         let text = borrowed_text(item, "a path in quotes such as \"$path.html\"")?;
+        if text == NEXT {
+            return Ok(None);
+        }
         let target = TargetTemplate::rewrite(text, 0).map_err(|why| cannot_be(item, text, &why))?;
         if PageName::is_source(text.rsplit('/').next().unwrap_or(text)) {
             return Err(cannot_be(
@@ -111,9 +117,13 @@ fn tries(section: &Section<'_>, problems: &mut Problems) -> Vec<TargetTemplate> 
                 "write the address of the page, as in \"/front.html\"",
             ));
         }
-        Ok(target)
+        Ok(Some(target))
     });
-    let Some(tries) = tries else { return Vec::new() };
+    let Some(mut tries) = tries else { return (Vec::new(), Otherwise::NotFound) };
+    let otherwise = match tries.pop_if(|last| last.is_none()) {
+        Some(_) => Otherwise::NextRoute,
+        None => Otherwise::NotFound,
+    };
     if let Some(item) = section.item("try") {
         if section.is_empty_list("try") {
             problems.at(item.offset, "`try` is empty; leave it out to look for the path itself");
@@ -121,8 +131,13 @@ fn tries(section: &Section<'_>, problems: &mut Problems) -> Vec<TargetTemplate> 
         if tries.len() > TRIES_MAX {
             problems.at(item.offset, format!("`try` has more than {TRIES_MAX} paths"));
         }
+        if tries.contains(&None) {
+            problems.at(item.offset, "`\"next\"` is the last word of `try`");
+        } else if tries.is_empty() && otherwise == Otherwise::NextRoute {
+            problems.at(item.offset, "`try` has no path before `\"next\"`, such as \"$path\"");
+        }
     }
-    tries
+    (tries.into_iter().flatten().collect(), otherwise)
 }
 
 /// Makes the rules those of one file: its directory is the root, and nothing hides it.

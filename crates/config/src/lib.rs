@@ -105,7 +105,7 @@ pub use model::pages::Pages;
 pub use model::processes::{ProcessBegin, ProcessReach, SiteProcess};
 pub use model::quotas::{LimitRate, LimitRule, Measure, QuotaKey};
 pub use model::redirect_map::{MapRow, MapRule, RedirectMap};
-pub use model::route::{PathMatcher, Respond, Route, RouteAction};
+pub use model::route::{Otherwise, PathMatcher, Respond, Route, RouteAction};
 pub use model::store::{DatabaseAccess, DatabaseRules, StoreDuty, StoreSettings, StoreSync};
 pub use model::trace::TraceSettings;
 pub use model::upstream::{

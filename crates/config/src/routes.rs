@@ -173,7 +173,11 @@ fn read_files(
     if let (Some(item), true) = (section.item("cache_control"), files.has("cache_control")) {
         problems.at(item.key_offset, "`cache_control` is in `files` already");
     }
-    Some(files::read_of_route(&files, host, base, problems))
+    let action = files::read_of_route(&files, host, base, problems);
+    if action.leads_on() {
+        check_open(section, problems);
+    }
+    Some(action)
 }
 
 /// The file is read when all sections were.
@@ -245,6 +249,22 @@ fn check_rewrite_alone(section: &Section<'_>, problems: &mut Problems) {
                 item.key_offset,
                 format!(
                     "`{key}` beside `rewrite` has no effect; put it into the route that answers"
+                ),
+            );
+        }
+    }
+}
+
+/// Who may ask is said for the files and for the routes after them alike, because what is not read here goes there at
+/// once.
+fn check_open(section: &Section<'_>, problems: &mut Problems) {
+    for key in ["access", "forward_auth"] {
+        if let Some(item) = section.item(key) {
+            problems.at(
+                item.key_offset,
+                format!(
+                    "`{key}` does not guard the routes after a `try` with `\"next\"`; give `access` to the whole host, \
+                     or leave `\"next\"` out"
                 ),
             );
         }

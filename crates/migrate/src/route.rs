@@ -64,6 +64,9 @@ impl Action {
     }
 }
 
+/// The end of a printed `try` that leads on.
+const NEXT: &str = "\"next\"]";
+
 /// A route on its way.
 #[derive(Debug, Clone)]
 pub(crate) struct Route {
@@ -155,7 +158,13 @@ impl Route {
 
     /// Whether it answers all requests of these paths.
     pub(crate) fn answers_all_of(&self, other: &Self) -> bool {
-        self.condition.is_always() && self.matcher.covers(&other.matcher)
+        self.condition.is_always() && !self.leads_on() && self.matcher.covers(&other.matcher)
+    }
+
+    /// Whether it is one of files that leads on to those after it.
+    fn leads_on(&self) -> bool {
+        let is_next = |(name, value): &(String, String)| name == "try" && value.ends_with(NEXT);
+        matches!(&self.action, Action::Files(settings) if settings.iter().any(is_next))
     }
 
     /// The same requests, closed.

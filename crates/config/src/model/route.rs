@@ -58,6 +58,16 @@ pub enum PathMatcher {
     Glob(PathGlob),
 }
 
+/// The answer of a route of files that has no file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Otherwise {
+    /// 404.
+    #[default]
+    NotFound,
+    /// That of the routes after this one.
+    NextRoute,
+}
+
 /// The action of a route.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RouteAction {
@@ -69,6 +79,8 @@ pub enum RouteAction {
         own_root: bool,
         /// The paths to try in order, of which the first with a file answers; empty for the path itself.
         tries: Vec<TargetTemplate>,
+        /// The answer if none of them has one.
+        otherwise: Otherwise,
     },
     /// Redirects the client.
     Redirect {
@@ -100,6 +112,14 @@ pub enum RouteAction {
     BrowserClient,
     /// A database of the store, whose keys follow the prefix. Built in.
     Database(String),
+}
+
+impl RouteAction {
+    /// Whether the routes after its own answer what it has no file for.
+    #[inline]
+    pub fn leads_on(&self) -> bool {
+        matches!(self, Self::Files { otherwise: Otherwise::NextRoute, .. })
+    }
 }
 
 /// A fixed answer.

@@ -21,7 +21,7 @@ use crate::model::config::{Config, ErrorPage, Host};
 use crate::model::encryption::Https;
 use crate::model::header::Header;
 use crate::model::log::Logging;
-use crate::model::route::{PathMatcher, Route, RouteAction};
+use crate::model::route::{Otherwise, PathMatcher, Route, RouteAction};
 use crate::problem::{FileNames, TextPosition};
 
 /// The routes of all hosts, ready for lookups.
@@ -111,6 +111,7 @@ impl RouteTable {
                 rules: host.files.clone(),
                 own_root: false,
                 tries: Vec::new(),
+                otherwise: Otherwise::NotFound,
             },
             headers: list(&host_headers),
             cache_control: None,

@@ -40,6 +40,16 @@ impl fmt::Display for Explanation {
 impl RouteTable {
     /// Explains step by step which rule matches a request.
     pub fn explain(&self, request: &RouteRequest<'_>) -> Explanation {
+        self.explain_from(request, None)
+    }
+
+    /// The same for a request for which this route of files, and all before it that lead on, have no file: the steps
+    /// after it.
+    pub fn explain_after(&self, request: &RouteRequest<'_>, passed: RuleId) -> Explanation {
+        self.explain_from(request, Some(passed))
+    }
+
+    fn explain_from(&self, request: &RouteRequest<'_>, passed: Option<RuleId>) -> Explanation {
         let RouteRequest { host, method, path, .. } = *request;
         let plain = PlainHost::of(host);
         let host_id = self.hosts().find(plain.as_bytes());
@@ -48,14 +58,21 @@ impl RouteTable {
             table: self,
             method,
             path: path.to_owned(),
-            next: table.first,
+            next: passed.map_or(table.first, |passed| RuleId(passed.0 + 1)),
             taken: None,
             steps: Vec::new(),
         };
-        story.say_host(host_id, plain.as_bytes());
-        let start = Start::first(path);
+        if passed.is_none() {
+            story.say_host(host_id, plain.as_bytes());
+        }
+        let start = Start { passed, ..Start::first(path) };
         let found = self.walk_watched(host_id, plain.as_bytes(), request, start, |id, seen| {
-            story.see(id, seen);
+            match seen {
+                // It was told before.
+                Seen::Rewritten(next) if Some(id) < passed => next.clone_into(&mut story.path),
+                _ if Some(id) < passed => {}
+                seen => story.see(id, seen),
+            }
         });
         story.end(table.files, &found);
         let found = self.or_built_in(found, path);
@@ -213,8 +230,9 @@ fn early_hints(found: &FoundRoute<'_>) -> String {
 fn result(found: &FoundRoute<'_>) -> String {
     let FoundRoute { path, location, .. } = found;
     match &found.action {
-        Ok(RouteAction::Files { rules, .. }) => {
-            format!("the file `{path}` below {}", rules.root.display())
+        Ok(action @ RouteAction::Files { rules, .. }) => {
+            let or = if action.leads_on() { ", or that of the routes after this one" } else { "" };
+            format!("the file `{path}` below {}{or}", rules.root.display())
         }
         Ok(RouteAction::Redirect { status, .. }) => format!("{status}, redirected to `{location}`"),
         Ok(RouteAction::Respond(Respond { status, body, .. })) => {

@@ -24,6 +24,14 @@ impl RouteTable {
         self.or_built_in(self.find_configured(request), request.path)
     }
 
+    /// Finds the answer to a request for which this route of files, and all before it that lead on, have no file.
+    pub fn find_after<'a>(&'a self, request: &RouteRequest<'a>, passed: RuleId) -> FoundRoute<'a> {
+        let host = PlainHost::of(request.host);
+        let id = self.hosts().find(host.as_bytes());
+        let start = Start { passed: Some(passed), ..Start::first(request.path) };
+        self.walk(id, host.as_bytes(), request, start)
+    }
+
     #[inline]
     fn find_configured<'a>(&'a self, request: &RouteRequest<'a>) -> FoundRoute<'a> {
         if !self.compares_hosts() {
@@ -60,12 +68,14 @@ impl RouteTable {
         mut watch: impl FnMut(RuleId, Seen<'_>),
     ) -> FoundRoute<'a> {
         let table = self.host(host_id);
-        let Start { mut path, mut rule, mut rewrites } = start;
+        let Start { mut path, mut rule, mut rewrites, passed } = start;
+        let has_no_file = |id: RuleId, rule: &Rule| Some(id) <= passed && rule.action.leads_on();
         loop {
             let mut refused = Refused::default();
             let taken = table
                 .candidates(&path, rule)
                 .filter_map(|id| Some((id, self.rule(id)?)))
+                .filter(|(id, rule)| !has_no_file(*id, rule))
                 .find(|(id, rule)| {
                     let verdict = rule.judge(host, request, &path);
                     watch(*id, Seen::Rule(verdict));
@@ -194,11 +204,13 @@ pub(super) struct Start<'a> {
     pub(crate) path: Cow<'a, str>,
     pub(crate) rule: RuleId,
     pub(crate) rewrites: usize,
+    /// The last rule that has led on.
+    pub(crate) passed: Option<RuleId>,
 }
 
 impl<'a> Start<'a> {
     pub(super) fn first(path: &'a str) -> Self {
-        Self { path: Cow::Borrowed(path), rule: RuleId(0), rewrites: 0 }
+        Self { path: Cow::Borrowed(path), rule: RuleId(0), rewrites: 0, passed: None }
     }
 }
 

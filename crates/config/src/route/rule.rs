@@ -126,7 +126,8 @@ impl Rule {
     /// Whether it takes every request for its paths.
     pub(super) fn takes_every_request(&self) -> bool {
         let is_map = matches!(self.action, RouteAction::Map(_));
-        self.methods.is_empty() && self.host.is_none() && self.conditions.is_empty() && !is_map
+        let is_part = is_map || self.action.leads_on();
+        self.methods.is_empty() && self.host.is_none() && self.conditions.is_empty() && !is_part
     }
 
     /// Whether the rule takes a request; `host` is plain, and `path` is that of the request or what a rewrite made of

@@ -28,6 +28,53 @@ fn the_paths_of_try_are_made_of_the_path() {
 }
 
 #[test]
+fn route_of_files_that_leads_on_is_not_asked_again() {
+    let table = table(
+        "[[route]]\nprefix = \"/\"\nfiles = { root = \"a\", try = [\"$path\", \"next\"] }\n\
+         [[route]]\nprefix = \"/old\"\nrewrite = { to = \"/new/$1\" }\n\
+         [[route]]\nprefix = \"/\"\nfiles = { root = \"b\", try = [\"/x$path\", \"next\"] }\n\
+         [[route]]\nprefix = \"/\"\nmethods = [\"GET\"]\njson = 1\n",
+    );
+    let walk = |path: &str, method: &str| {
+        let request = RouteRequest::new(None, method, path, None);
+        let mut found = table.find(&request);
+        let mut all = Vec::new();
+        loop {
+            all.push((found.rule.0, found.path.clone().into_owned()));
+            if !found.action.as_ref().is_ok_and(|action| action.leads_on()) {
+                return (all, found.action.clone().err());
+            }
+            found = table.find_after(&request, found.rule);
+        }
+    };
+    let of =
+        |all: &[(u32, &str)]| all.iter().map(|(rule, path)| (*rule, (*path).to_owned())).collect();
+    assert_eq!(walk("/a", "GET"), (of(&[(0, "/a"), (2, "/a"), (3, "/a")]), None));
+    assert_eq!(walk("/old/a", "GET"), (of(&[(0, "/old/a"), (2, "/new/a"), (3, "/new/a")]), None));
+    let allow = "GET, HEAD, OPTIONS".to_owned();
+    let refused = Some(RouteRefusal::MethodNotAllowed { allow });
+    assert_eq!(walk("/a", "POST"), (of(&[(0, "/a"), (2, "/a"), (3, "/")]), refused));
+}
+
+#[test]
+fn explanation_goes_on_behind_the_route_that_leads_on() {
+    let table = table(
+        "[[route]]\nprefix = \"/old\"\nrewrite = { to = \"/new/$1\" }\n\
+         [[route]]\nprefix = \"/new\"\nfiles = { root = \"a\", try = [\"$path\", \"next\"] }\n\
+         [[route]]\nprefix = \"/other\"\njson = 1\n\
+         [[route]]\nprefix = \"/\"\njson = 22\n",
+    );
+    let request = RouteRequest::new(None, "GET", "/old/a", None);
+    let first = table.explain(&request);
+    assert_eq!(first.result, "the file `/a` below /base/a, or that of the routes after this one");
+    let next = table.explain_after(&request, first.rule);
+    assert_eq!(next.result, "200, JSON of 2 bytes");
+    let steps = next.steps.join("\n");
+    assert!(steps.contains("prefix `/other` (json): no, `/new/a` does not fit"), "{steps}");
+    assert_eq!(next.steps.len(), 2, "{steps}");
+}
+
+#[test]
 fn one_file_answers_every_path_of_an_alias() {
     let text = "[[route]]\nprefix = \"/terms\"\nfiles = { alias = \"legal/terms.html\" }\n";
     let table = table(text);
@@ -58,12 +105,22 @@ fn wrong_values_of_try_and_alias_are_refused_with_the_mend() {
             "try = [\"/1\",\"/2\",\"/3\",\"/4\",\"/5\",\"/6\",\"/7\",\"/8\",\"/9\"]",
             "`try` has more than 8 paths",
         ),
+        ("try = [\"next\"]", "`try` has no path before `\"next\"`, such as \"$path\""),
+        ("try = [\"next\", \"$path\"]", "`\"next\"` is the last word of `try`"),
+        ("try = [\"$path\", \"next\", \"next\"]", "`\"next\"` is the last word of `try`"),
         ("alias = \"x\", root = \"y\"", "`root` has no effect beside `alias`"),
         ("alias = \"x.page.html\"", "`alias` cannot be a page"),
     ] {
         let told = route(files);
         assert!(told.contains(why), "{files}: {told}");
     }
+    // A guard of the files would be none of what is behind them.
+    let told = errors(
+        "[[route]]\nprefix = \"/\"\naccess = [{ deny = \"all\" }]\nfiles = { try = [\"$path\", \"next\"] }\n",
+    );
+    let why =
+        "velodrome.toml:3:1: `access` does not guard the routes after a `try` with `\"next\"`";
+    assert!(told.contains(why), "{told}");
 }
 
 fn redirected(to: &str, host: Option<&str>, scheme: Scheme) -> Result<String, RouteRefusal> {

@@ -6,6 +6,7 @@ use super::emitted::{Emitted, Leads};
 use super::location::{Content, Kept, Location};
 use super::place::Kind;
 use super::variables::is_plain;
+use crate::access::Access;
 use crate::directive::Directive;
 use crate::jump;
 use crate::matcher::Matcher;
@@ -164,6 +165,7 @@ impl Location {
         let is_part = matches!((&taken, matcher), (Matcher::Path(_), Matcher::Prefix(_)));
         let route = Route::new(taken, Action::Files(settings)).with_notes(&self.lost(server));
         routes.push(Emitted::plain(self.settings().dress(route)));
+        routes.extend(self.next(matcher, server).into_iter().map(Emitted::plain));
         if is_part {
             routes.push(closed(matcher.clone(), "only the first of these paths is a file"));
         }
@@ -235,11 +237,16 @@ impl Location {
                 tries.push(path.to_owned());
             }
             // Rails, Django, Node.
-            name if name.starts_with('@') => {
-                let why =
-                    "no counterpart: write a route for the files, and one with `proxy` behind it";
-                return Err(directive.told(why));
-            }
+            name if name.starts_with('@') => match server.named(name) {
+                Some(named) if self.may_lead_to(named) => tries.push(NEXT.to_owned()),
+                _ => {
+                    let why = format!(
+                        "`{name}` is no plain server without rules of access: write a route for the files with \
+                         `\"next\"` in `try`, and one with `proxy` behind it"
+                    );
+                    return Err(directive.told(&why));
+                }
+            },
             _ => {
                 return Err(directive.told("this answer to a missing file has no counterpart"));
             }
@@ -247,7 +254,32 @@ impl Location {
         tries.dedup();
         Ok(tries)
     }
+
+    /// Whether a route behind that of these files says what a named location does.
+    fn may_lead_to(&self, named: &Self) -> bool {
+        let is_open = |one: &Self| one.settings().access() == Access::default();
+        matches!(named.content(), Content::Proxy { path: None, .. })
+            && named.settings().closing().is_none()
+            && named.settings().quotas() == self.settings().quotas()
+            && named.steps().is_empty()
+            && named.nested().is_empty()
+            && is_open(named)
+            && is_open(self)
+    }
+
+    /// The routes of the server that `try_files` leads to: those behind the files.
+    fn next(&self, matcher: &Matcher, server: &dyn Others) -> Vec<Route> {
+        let last = self.tries().and_then(|directive| directive.arguments().last());
+        let Some(named) = last.and_then(|name| server.named(name)) else { return Vec::new() };
+        let Content::Proxy { upstream, authority, kept, .. } = named.content() else {
+            return Vec::new();
+        };
+        named.proxied(matcher, (upstream, kept), &named.settings().proxy(authority))
+    }
 }
+
+/// The last word of `try` of a route that leads on.
+const NEXT: &str = "next";
 
 fn is_file(alias: &str, path: &str) -> bool {
     let extension = |text: &str| {
@@ -259,6 +291,9 @@ fn is_file(alias: &str, path: &str) -> bool {
 
 /// The other locations of a server.
 pub(super) trait Others {
+    /// The location of this name.
+    fn named(&self, name: &str) -> Option<&Location>;
+
     fn is_answered_as(&self, location: &Location, path: &str) -> bool;
 
     /// Whether the location that answers a path adds the same fields.

@@ -30,6 +30,8 @@ pub(super) struct Location {
     /// Whether it passes requests on, in whatever way.
     is_passed: bool,
     nested: Vec<Location>,
+    /// Those that only `try_files` reaches.
+    named: Vec<Location>,
 }
 
 /// The content handler of a location.
@@ -91,6 +93,7 @@ impl Location {
             content: Content::Files,
             is_passed: false,
             nested: Vec::new(),
+            named: Vec::new(),
         }
     }
 
@@ -128,10 +131,9 @@ impl Location {
                 .close(&self.head.clone(), "locations in one with `alias` have no counterpart");
         }
         for inner in directives.iter().filter(|inner| inner.name() == "location") {
-            // A named one is reached by what is closed only.
-            if !inner.argument(0).starts_with('@') {
-                self.nested.push(Self::read(inner, &self.settings, upstreams));
-            }
+            let read = Self::read(inner, &self.settings, upstreams);
+            let is_named = read.text.starts_with('@');
+            if is_named { &mut self.named } else { &mut self.nested }.push(read);
         }
     }
 
@@ -182,7 +184,10 @@ impl Location {
         {
             *kept = Kept::NotThese;
         }
-        self.nested.iter_mut().for_each(|inner| inner.share_caches(upstreams));
+        self.nested
+            .iter_mut()
+            .chain(&mut self.named)
+            .for_each(|inner| inner.share_caches(upstreams));
     }
 
     /// nginx leads from `/a` to `/a/` where a location `/a/` passes requests on, before it looks at any other location
@@ -217,6 +222,11 @@ impl Location {
 
     pub(super) fn nested(&self) -> &[Self] {
         &self.nested
+    }
+
+    /// The location of this name in it, such as `@app`.
+    pub(super) fn named(&self, name: &str) -> Option<&Self> {
+        self.named.iter().find(|one| one.text == name)
     }
 
     pub(super) fn is_whole(&self) -> bool {

@@ -234,6 +234,10 @@ impl Others for Order<'_> {
         std::ptr::eq(found, location) || is_plain(found, location)
     }
 
+    fn named(&self, name: &str) -> Option<&Location> {
+        self.server.named(name)
+    }
+
     fn looks_as(&self, location: &Location, path: &str) -> bool {
         chosen(self.server, path).settings().looks_as(location.settings())
     }

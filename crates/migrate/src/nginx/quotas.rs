@@ -34,7 +34,7 @@ struct Rate {
 }
 
 /// The limit that a block takes of a zone: a `[[limit]]` without its name and paths.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Quota {
     zone: String,
     settings: Vec<(&'static str, String)>,

@@ -10,7 +10,7 @@ const CACHED: &str = "http { proxy_cache_path /c keys_zone=z:1m; server { locati
      $http_authorization; } } }";
 
 /// The first cells of a row, what nginx and Caddy say, and an empty text where one has no counterpart.
-const ROWS: [(&str, &str, &str); 39] = [
+const ROWS: [(&str, &str, &str); 40] = [
     (
         "`server`, `server_name`",
         "server { listen 80; server_name a.example; root /a; } server { listen 80; server_name b.example; \
@@ -57,6 +57,11 @@ const ROWS: [(&str, &str, &str); 39] = [
         "`try_files $uri $uri/ /index.html`",
         "try_files $uri $uri/ /index.html;",
         "try_files {path} {path}/ /index.html\nfile_server",
+    ),
+    (
+        "`try_files $uri $uri/ @app`",
+        "location / { try_files $uri $uri/ @app; } location @app { proxy_pass http://127.0.0.1:3000; }",
+        "",
     ),
     ("`autoindex on`", "autoindex on;", "file_server browse"),
     (

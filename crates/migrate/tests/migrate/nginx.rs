@@ -1,5 +1,7 @@
 //! The directives of nginx, and what answers with the configuration that they become.
 
+use config::route::RouteRequest;
+use config::{Otherwise, RouteAction};
 use migrate::{NoFiles, from_nginx};
 
 use super::{judge, table};
@@ -18,6 +20,33 @@ pub(super) fn server(lines: &str) -> String {
 /// The answers of one server with these lines.
 pub(super) fn serves(lines: &str, cases: &[(&str, &str)]) {
     judge(&server(lines), cases);
+}
+
+#[test]
+fn named_location_of_try_files_becomes_the_route_behind_the_files() {
+    let app = "location @app { proxy_pass http://127.0.0.1:3000; }";
+    let text = server(&format!("location / {{ try_files $uri $uri/ @app; }} {app}"));
+    let (config, table) = table(&text);
+    let request = RouteRequest::new(Some("a.example"), "GET", "/x", None);
+    let files = table.find(&request);
+    assert!(
+        matches!(files.action, Ok(RouteAction::Files { otherwise: Otherwise::NextRoute, .. })),
+        "{text}"
+    );
+    let next = table.find_after(&request, files.rule);
+    let Ok(RouteAction::Proxy(proxy)) = next.action else { panic!("{text}") };
+    let upstream = config.upstreams.iter().find(|one| one.name == proxy.upstream).unwrap();
+    assert_eq!(upstream.servers.len(), 1, "{text}");
+    // A route of files that leads on has no guards, and a location that is more than a server is no route.
+    for lines in [
+        format!("location / {{ deny all; try_files $uri @app; }} {app}"),
+        format!("location / {{ try_files $uri @other; }} {app}"),
+        "location / { try_files $uri @app; } location @app { deny all; proxy_pass http://127.0.0.1:3000; }".to_owned(),
+        "location / { try_files $uri @app; } location @app { return 302 /a; }".to_owned(),
+        "location / { try_files $uri @app; } location @app { fastcgi_pass 127.0.0.1:9000; }".to_owned(),
+    ] {
+        serves(&lines, &[("a.example/x", "501")]);
+    }
 }
 
 #[test]

@@ -12,7 +12,8 @@ use wire::http::status::Status;
 use wire::http::target;
 
 use super::Site;
-use super::exchange::{Exchange, PATH_RULES, route_request, try_again_soon};
+use super::exchange::{Exchange, PATH_RULES, try_again_soon};
+use super::route::AnswerPlace;
 use super::traced;
 use crate::access::{Checked, PasswordCheck, Shown, Standing, paths_in};
 use crate::limits::{PASSWORD_SIZE, USER_NAME_SIZE};
@@ -262,10 +263,10 @@ impl Site {
         request: &Request<'_>,
         act: impl FnOnce(&[AccessRule]) -> T,
     ) -> Option<T> {
-        let (path, query) = request.head.split_target();
+        let (path, _) = request.head.split_target();
         let mut scratch = Vec::new();
         let path = target::resolve_with(path, PATH_RULES, &mut scratch).ok()?;
-        let found = self.data.table.find(&route_request(request, path, query, &self.data));
+        let found = self.find_route(request, path, &AnswerPlace::default(), &self.data);
         (!found.access.is_empty()).then(|| act(found.access))
     }
 }

@@ -15,7 +15,7 @@ use wire::http::status::Status;
 use wire::http::target;
 
 use super::Site;
-use super::exchange::{self, Asked, Exchange, PATH_RULES, route_request};
+use super::exchange::{self, Asked, Exchange, PATH_RULES};
 use super::file::FILE_METHODS;
 use super::route::{AnswerPlace, Kept, number_of};
 use super::stage::Stage;
@@ -51,11 +51,12 @@ impl Site {
             return self.answer_again(kept, &data, (request, reply), context);
         }
         let mut scratch = self.underway.lend_path();
-        let (path, query) = request.head.split_target();
+        let (path, _) = request.head.split_target();
         let answer = match target::resolve_with(path, PATH_RULES, &mut scratch) {
             Ok(path) => {
-                let found = data.table.find(&route_request(request, path, query, &data));
-                self.answer_found(path, found, (request, reply), context)
+                let place = AnswerPlace::default();
+                let found = self.find_route(request, path, &place, &data);
+                self.answer_found((path, &data), found, place, (request, reply), context)
             }
             Err(error) => {
                 let status = Status::from_code(error.status()).unwrap_or(Status::BAD_REQUEST);
@@ -91,30 +92,37 @@ impl Site {
         if kept.is_of(data) {
             return note(&kept.route(data), kept.user(), notes);
         }
-        let query = request.head.split_target().1;
-        let found = data.table.find(&route_request(request, kept.path(), query, data));
+        let found = self.find_route(request, kept.path(), kept.place(), data);
         note(&found, kept.user(), notes);
     }
 
-    /// Answers a request whose route was just found.
-    fn answer_found(
+    /// Answers a request whose route was just found in this configuration, and goes on to the next route as long as one
+    /// leads on.
+    fn answer_found<'a>(
         &mut self,
-        path: &str,
-        found: FoundRoute<'_>,
-        (request, reply): (&Request<'_>, &mut Reply<'_>),
+        (path, data): (&'a str, &'a SiteData),
+        mut found: FoundRoute<'a>,
+        mut place: AnswerPlace,
+        (request, reply): (&Request<'a>, &mut Reply<'_>),
         context: &mut AnswerContext<'_>,
     ) -> Answer {
-        if trace::is_noting() {
-            traced::route(context.id, &found);
+        loop {
+            if trace::is_noting() {
+                traced::route(context.id, &found);
+            }
+            let mut exchange = Exchange::new((request, path), reply, &found, place);
+            let answer = self.proceed(path, &found, &mut exchange, context);
+            note_passed_on(&exchange, context.notes);
+            place = exchange.place;
+            if let Some(next) = Self::route_after(&found, &mut place, (request, path), data) {
+                found = next;
+                continue;
+            }
+            if matches!(answer, Answer::Wait | Answer::Part) {
+                context.keep(Kept::new(path, found, place, data.generation));
+            }
+            return answer;
         }
-        let mut exchange = Exchange::new((request, path), reply, &found, AnswerPlace::default());
-        let answer = self.proceed(path, &found, &mut exchange, context);
-        note_passed_on(&exchange, context.notes);
-        if matches!(answer, Answer::Wait | Answer::Part) {
-            let place = exchange.place;
-            context.keep(Kept::new(path, found, place, self.data.generation));
-        }
-        answer
     }
 
     /// Answers a request that has waited. Its route is found again only if the configuration has changed.
@@ -126,10 +134,9 @@ impl Site {
         context: &mut AnswerContext<'_>,
     ) -> Answer {
         if !kept.is_of(data) {
-            let query = request.head.split_target().1;
             let mut place = kept.take_place();
             place.try_again();
-            let found = data.table.find(&route_request(request, kept.path(), query, data));
+            let found = self.find_route(request, kept.path(), &place, data);
             let is_for_server =
                 matches!(found.action, Ok(RouteAction::Proxy(_))) || place.handed_on().is_some();
             if !is_for_server && self.outgoing.stop_waiting(context.id) {
@@ -142,7 +149,11 @@ impl Site {
         let mut exchange = Exchange::new((request, kept.path()), reply, &found, place);
         let answer = self.proceed(kept.path(), &found, &mut exchange, context);
         note_passed_on(&exchange, context.notes);
-        let place = exchange.place;
+        let mut place = exchange.place;
+        let asked = (request, kept.path());
+        if let Some(next) = Self::route_after(&found, &mut place, asked, data) {
+            return self.answer_found((kept.path(), data), next, place, (request, reply), context);
+        }
         drop(found);
         if matches!(answer, Answer::Wait | Answer::Part) {
             kept.set_place(place);
@@ -187,7 +198,7 @@ impl Site {
         }
         self.as_permitted(exchange, |site, exchange| {
             let answer = site.answer_permitted(found, exchange, context);
-            if answer == Answer::Wait && !exchange.place.is_refused() {
+            if answer == Answer::Wait && exchange.place.is_answered() {
                 exchange.hint(&FieldList::new());
             }
             answer

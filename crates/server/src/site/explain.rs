@@ -9,11 +9,12 @@ use wire::http::target;
 use super::Site;
 use super::channel::channel_in;
 use super::exchange::PATH_RULES;
+use super::next_route::leads_on;
 use crate::limits::APP_MAIN;
 use crate::site_data::SiteData;
+use config::RouteAction;
 use config::route::{Circumstances, Explanation, FoundRoute, RouteRequest, RuleId};
 use config::{self, FILE_NAME, PageName};
-use config::{RouteAction, TargetTemplate};
 use files::absence::Absence;
 use files::rules::FileRules;
 use files::{Disk, EntryKey, Errand, Job, LookupResult as Looked, PathContent, RootIndex};
@@ -40,7 +41,15 @@ impl SiteData {
         };
         let request = RouteRequest { host, method, path, query, circumstances };
         let mut explanation = self.table.explain(&request);
-        let found = self.table.find(&request);
+        let mut found = self.table.find(&request);
+        let mut tried = self.first_of(&found, method, &mut explanation.steps);
+        while leads_on(&found) && tried.is_none() {
+            let next = self.table.explain_after(&request, found.rule);
+            explanation.steps.extend(next.steps);
+            (explanation.result, explanation.rule) = (next.result, next.rule);
+            found = self.table.find_after(&request, found.rule);
+            tried = self.first_of(&found, method, &mut explanation.steps);
+        }
         let result = match &found.action {
             _ if Site::leads_to_https(path, &found, circumstances.scheme) => {
                 let text =
@@ -50,9 +59,10 @@ impl SiteData {
             Ok(RouteAction::Files { rules, tries, .. }) if tries.is_empty() => {
                 self.below_root(rules, &found.path, method, &found)
             }
-            Ok(RouteAction::Files { rules, tries, .. }) => {
-                self.first_of(rules, tries, method, (&found, &mut explanation))
-            }
+            Ok(RouteAction::Files { rules, .. }) => match tried {
+                Some(path) => self.below_root(rules, &path, method, &found),
+                None => Some("404: nothing of `try` is there".to_owned()),
+            },
             Ok(RouteAction::Module(name)) => self.app_set().and_then(|set| {
                 Some(format!("{}: {}", explanation.result, self.state_of(set, name)?))
             }),
@@ -76,35 +86,38 @@ impl SiteData {
         }
     }
 
-    /// The search of `try`: a step for each path, and the answer of the first that has one.
+    /// The search of `try`: a step for each path. Returns the first that has an answer.
     fn first_of(
         &self,
-        rules: &config::FileSettings,
-        tries: &[TargetTemplate],
+        found: &FoundRoute<'_>,
         method: &str,
-        (found, explanation): (&FoundRoute<'_>, &mut Explanation),
+        steps: &mut Vec<String>,
     ) -> Option<String> {
+        let Ok(RouteAction::Files { rules, tries, .. }) = &found.action else { return None };
         let root = self.root_of(rules)?;
         let set = self.set_of(root)?;
+        let asks_for_files = matches!(method, "GET" | "HEAD") || !leads_on(found);
         for target in tries {
-            let step = |what: &str| format!("try `{}`: {what}", target.as_str());
+            let mut step = |what: &str| steps.push(format!("try `{}`: {what}", target.as_str()));
             let Some(path) = target.path_from(&found.path) else {
-                explanation.steps.push(step("this is no path"));
+                step("this is no path");
                 continue;
             };
             let is_page = self.state_of(set, path.trim_start_matches('/')).is_some();
             let is_there = is_page
-                || matches!(
-                    self.content_of(root, &path)?,
-                    PathContent::File(_) | PathContent::Listing(_) | PathContent::Failed(_)
-                );
+                || asks_for_files
+                    && matches!(
+                        self.content_of(root, &path)?,
+                        PathContent::File(_) | PathContent::Listing(_) | PathContent::Failed(_)
+                    );
             if is_there {
-                explanation.steps.push(step(&format!("`{path}` is there")));
-                return self.below_root(rules, &path, method, found);
+                step(&format!("`{path}` is there"));
+                return Some(path);
             }
-            explanation.steps.push(step(&format!("`{path}` is not there")));
+            let what = if asks_for_files { "is not there" } else { "is no page" };
+            step(&format!("`{path}` {what}"));
         }
-        Some("404: nothing of `try` is there".to_owned())
+        None
     }
 
     /// The result of a rule that serves files for a path: a page, a file, or the reason why there is neither.

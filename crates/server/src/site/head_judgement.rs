@@ -15,7 +15,7 @@ use wire::http::target;
 use super::Site;
 use super::access::Judgement;
 use super::entry::Metering;
-use super::exchange::{PATH_RULES, route_request};
+use super::exchange::PATH_RULES;
 use super::maintained::try_later;
 use super::route::{AnswerPlace, Kept};
 use super::stage::Stage;
@@ -39,14 +39,14 @@ impl Site {
         request: &Request<'_>,
         context: &mut AnswerContext<'_>,
     ) -> BodyPolicy {
-        let (path, query) = request.head.split_target();
+        let (path, _) = request.head.split_target();
         let mut scratch = Vec::new();
         let Ok(path) = target::resolve_with(path, PATH_RULES, &mut scratch) else {
             return BodyPolicy::Ignore;
         };
         let data = Rc::clone(&self.data);
-        let found = data.table.find(&route_request(request, path, query, &data));
         let mut place = AnswerPlace::default();
+        let found = self.find_route(request, path, &place, &data);
         let policy = match self.judge_head(path, &found, request, &mut place, context) {
             HeadJudgement::Refused => BodyPolicy::Ignore,
             judged => match found.action {

@@ -25,6 +25,7 @@ mod head_judgement;
 mod https;
 mod json_checks;
 mod maintained;
+mod next_route;
 mod orders;
 mod outgoing;
 mod pack;

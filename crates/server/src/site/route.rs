@@ -48,6 +48,19 @@ pub(super) struct AnswerPlace {
     is_begun: bool,
     /// Whether the links of the route were sent to the client.
     has_hinted: bool,
+    lead: Lead,
+}
+
+/// Whether routes of files have led on to those after them, because they have no file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Lead {
+    /// None has.
+    #[default]
+    None,
+    /// The one that was just asked has.
+    Now,
+    /// One has, and the next was asked.
+    Before,
 }
 
 /// Whether the rules of access have let a request in.
@@ -110,9 +123,35 @@ impl AnswerPlace {
         (!has_hinted && !links.is_empty()).then_some(links)
     }
 
-    /// Whether the request is refused once the file of its error page has been looked up.
-    pub(super) fn is_refused(&self) -> bool {
-        self.refusal.is_some()
+    /// Whether its route answers it, now or later: it is not refused once the file of its error page has been looked
+    /// up, and the route does not lead on.
+    pub(super) fn is_answered(&self) -> bool {
+        self.refusal.is_none() && self.lead != Lead::Now
+    }
+
+    /// The route has no file for it, and the next one is asked: with rules of access and a server to ask of its own.
+    pub(super) fn lead_on(&mut self) {
+        if self.user().is_none() {
+            // The limits of users have counted nobody.
+            self.metered = self.metered.min(Some(Stage::Client));
+        }
+        (self.admission, self.permission) = (Admission::Open, Permission::Open);
+        (self.tried, self.lead) = (0, Lead::Now);
+    }
+
+    /// Whether the route that was just asked has led on, once.
+    pub(super) fn take_lead(&mut self) -> bool {
+        let leads = self.lead == Lead::Now;
+        if leads {
+            self.lead = Lead::Before;
+        }
+        leads
+    }
+
+    /// Whether a route has led on. Then one of files is not asked again after a change of the configuration: a server
+    /// may have the request.
+    pub(super) fn has_led_on(&self) -> bool {
+        self.lead == Lead::Before
     }
 
     /// The rules of access let the request in. They are not asked again, whatever the next configuration says.
@@ -263,6 +302,11 @@ impl Kept {
     /// A server of an upstream answers.
     pub(super) fn pass_on(&mut self) {
         self.place.pass_on();
+    }
+
+    /// How far the answer has come.
+    pub(super) fn place(&self) -> &AnswerPlace {
+        &self.place
     }
 
     /// How far the answer has come.

@@ -14,6 +14,7 @@ use wire::http::target::encode_path;
 
 use super::Site;
 use super::exchange::{Asked, Exchange};
+use super::next_route::leads_on;
 use crate::message::AnswerContext;
 
 impl Site {
@@ -28,6 +29,10 @@ impl Site {
         context: &mut AnswerContext<'_>,
     ) -> Answer {
         let missing = |site: &mut Self, exchange: &mut Exchange<'_, '_>, context: &mut _| {
+            if leads_on(found) {
+                exchange.place.lead_on();
+                return Answer::Wait;
+            }
             site.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context)
         };
         let Some(root) = self.files.root_of(found.rule, rules, &self.data) else {
