@@ -36,7 +36,7 @@ fn a_server_gets_the_request_and_who_has_sent_it() {
     assert_eq!(
         request,
         "GET /a/%62?x=%20&y HTTP/1.1\r\nHost: site.test:81\r\nX-A: b\r\nCookie: c=d\r\n\
-         X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: site.test:81\r\n\
+         X-Forwarded-For: 127.0.0.1\r\nX-Real-IP: 127.0.0.1\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: site.test:81\r\n\
          Forwarded: for=127.0.0.1;host=\"site.test:81\";proto=http\r\nVia: 1.1 velodrome\r\n\r\n"
     );
 }

@@ -160,3 +160,21 @@ fn former_upstream_with_an_open_tunnel_checks_nothing() {
     // One more may have been on its way.
     assert!(checks.take(10).filter(is_after).count() >= 9);
 }
+
+#[test]
+fn request_that_goes_round_in_a_circle_is_not_passed_on() {
+    let (address, heard) = always(OK);
+    let server = start(&all_to(&[address], ""));
+    let via = |rounds: usize| {
+        format!("Via: 1.1 other\r\nVia: {}\r\n", vec!["1.1 velodrome"; rounds].join(", "))
+    };
+    let answer = exchange(&server, &get("/", &via(7)));
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    let (_, request) = heard.recv_timeout(PATIENCE).unwrap();
+    let sent = format!("\r\nVia: {}\r\n", ["1.1 velodrome"; 8].join(", "));
+    assert!(request.contains(&sent), "{request}");
+    for rounds in [8, 9, 100] {
+        let answer = exchange(&server, &get("/", &via(rounds)));
+        assert!(answer.starts_with("HTTP/1.1 508 Loop Detected\r\n"), "{answer}");
+    }
+}

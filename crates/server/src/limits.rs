@@ -70,6 +70,10 @@ pub const PROXY_PART_SIZE: usize = 64 * 1024;
 /// 64 KiB of the answer to a check in which a text is searched. Consequence: one further behind is not found.
 pub const PROXY_CHECK_BODY: usize = 64 * 1024;
 
+/// A request that has come through servers of the name `velodrome` so often, by its `Via`, is not passed on but refused
+/// with 508: its upstream may lead back to this server.
+pub const PROXY_ROUNDS: usize = 8;
+
 /// 10 lines a second about the failures of one upstream. Consequence: the next line says how many were left out.
 pub const PROXY_LOG_LINES: u32 = 10;
 

@@ -29,9 +29,6 @@ const SPARE: &str = "
     stream_timeout stream_close_delay trusted_proxies
 ";
 
-/// What becomes of a field that nothing else here says.
-const NO_REAL_IP: &str = "not sent: servers get X-Forwarded-For, and no X-Real-IP of a client";
-
 /// The most `retries`.
 const RETRIES_MAX: u16 = 10;
 
@@ -59,12 +56,7 @@ impl Proxy {
             match (inner.name(), inner.arguments()) {
                 ("to", servers) => all.extend_from_slice(servers),
                 ("lb_policy", [policy, ..]) => balance(inner, policy, &mut section),
-                ("header_up", words) => {
-                    if is_address(words) {
-                        section.note(inner.told(NO_REAL_IP));
-                    }
-                    proxy.header_up(inner, words, &all)?;
-                }
+                ("header_up", words) => proxy.header_up(inner, words, &all)?,
                 ("header_down", [name]) if name.starts_with('-') => {
                     proxy.answer_removed.push(name.trim_start_matches('-').to_owned());
                 }
@@ -247,11 +239,6 @@ fn transport(line: &Directive, section: &mut Section) -> Result<bool, String> {
         }
     }
     Ok(is_encrypted)
-}
-
-/// Whether a field `X-Real-IP` tells who the client is.
-fn is_address(words: &[String]) -> bool {
-    matches!(words, [name, value] if name.eq_ignore_ascii_case("x-real-ip") && value.starts_with('{'))
 }
 
 /// An address of a proxied server with its port; `None` if it has none that we can connect with.

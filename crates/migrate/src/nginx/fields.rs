@@ -34,15 +34,14 @@ impl RequestFields {
         let field = match name.to_ascii_lowercase().as_str() {
             "host" if matches!(value, "$host" | "$http_host") => Field::ClientHost,
             // The proxy says these itself, whatever a client says.
+            "x-real-ip" if value == "$remote_addr" || value == "$realip_remote_addr" => {
+                return Ok(None);
+            }
             "x-forwarded-for" | "x-forwarded-proto" | "x-forwarded-host" | "x-forwarded-port"
             | "x-forwarded-ssl" | "forwarded" | "x-forwarded-server" | "via"
                 if !is_plain(value) =>
             {
                 return Ok(None);
-            }
-            "x-real-ip" if value == "$remote_addr" || value == "$realip_remote_addr" => {
-                let why = "not sent: servers get X-Forwarded-For, and no X-Real-IP of a client";
-                return Ok(Some(directive.told(why)));
             }
             "x-forwarded-scheme" | "x-scheme" | "x-url-scheme" if value == "$scheme" => {
                 self.all.push(Field::Remove(name.to_owned()));

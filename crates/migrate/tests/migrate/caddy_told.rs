@@ -14,7 +14,6 @@ fn lines_that_only_pages_of_errors_logs_and_servers_lose_are_told() {
         "Caddyfile:2: `handle_errors`: no counterpart: write `error_pages`",
         "Caddyfile:6: `log_skip`: no counterpart: write `log = false` into its routes",
         "Caddyfile:7: `log_append a b`: no counterpart: write `format` or `fields`",
-        "Caddyfile:10: `header_up X-Real-IP {remote_host}`: not sent",
         "Caddyfile:12: `lb_retries 11`: no counterpart",
     ] {
         assert_eq!(text.matches(line).count(), 1, "{line}\n{text}");

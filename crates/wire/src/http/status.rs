@@ -94,6 +94,7 @@ statuses! {
     GATEWAY_TIMEOUT 504 "Gateway Timeout",
     HTTP_VERSION_NOT_SUPPORTED 505 "HTTP Version Not Supported",
     INSUFFICIENT_STORAGE 507 "Insufficient Storage",
+    LOOP_DETECTED 508 "Loop Detected",
 }
 
 impl Status {

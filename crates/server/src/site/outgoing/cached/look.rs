@@ -11,6 +11,7 @@ use config::{ProxyRoute, RouteAction};
 use files::roots::OpenWait;
 use http::{Answer, FieldList, Method, Request};
 use wire::http::head::Framing;
+use wire::http::status::Status;
 
 use crate::message::AnswerContext;
 use crate::site::Site;
@@ -18,6 +19,7 @@ use crate::site::exchange::Exchange;
 use crate::site::outgoing::caches::role::{Opening, Role, Share};
 use crate::site::outgoing::caches::told::{Told, told_hit};
 use crate::site::outgoing::proxy::hop::{HopFields, begins_like};
+use crate::site::outgoing::proxy::request_head::goes_round;
 use crate::site::outgoing::proxy::target::target_of;
 
 /// Fields by which programs have a request mean another one. Its answer is for nobody else.
@@ -47,6 +49,10 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_>,
     ) -> Answer {
+        if !exchange.place.is_proxied() && goes_round(exchange.request) {
+            let (status, none) = (Status::LOOP_DETECTED, FieldList::new());
+            return self.refuse(status, &none, found, exchange, context);
+        }
         if self.outgoing.caches.is_unused() {
             return self.answer_proxied(found, exchange, context);
         }

@@ -2,6 +2,7 @@
 //!
 //! Owns which fields are passed on, and what the server is told of the client. Never chooses the server.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::ops::Range;
@@ -14,15 +15,33 @@ use wire::http::trace_context::{TRACE_PARENT, TRACE_STATE};
 
 use super::hop::{HopFields, begins_like};
 use super::target::target_of;
+use crate::limits::PROXY_ROUNDS;
 use crate::site::exchange::address_of;
 
-/// `Via` of a request: the protocol in which it came and the name of this server (RFC 9110 section 7.6.3).
-fn via(version: HttpVersion) -> &'static str {
-    match version {
+/// `Via` of a request: the protocol in which it came and the name of this server, once more than it had that name (RFC
+/// 9110 section 7.6.3). Nothing else of what came there is passed on.
+fn via(request: &Request<'_>) -> Cow<'static, str> {
+    let own = match request.version() {
         HttpVersion::Http10 => "1.0 velodrome",
         HttpVersion::Http11 => "1.1 velodrome",
         HttpVersion::Http2 => "2.0 velodrome",
+    };
+    match rounds_of(request) {
+        0 => Cow::Borrowed(own),
+        rounds => Cow::Owned(vec![own; rounds.min(PROXY_ROUNDS) + 1].join(", ")),
     }
+}
+
+fn rounds_of(request: &Request<'_>) -> usize {
+    let is_own = |member: &&[u8]| member.trim_ascii_end().ends_with(b" velodrome");
+    let fields = request.head.fields.iter();
+    let lines = fields.filter(|(name, _)| name.eq_ignore_ascii_case("via"));
+    lines.map(|(_, line)| line.split(|byte| *byte == b',').filter(is_own).count()).sum()
+}
+
+/// Whether a request has come through servers of this name so often that it goes round in a circle.
+pub(in crate::site) fn goes_round(request: &Request<'_>) -> bool {
+    rounds_of(request) >= PROXY_ROUNDS
 }
 
 /// Bytes of `Forwarded` besides the host, at most: an address of 45 characters and what stands around it.
@@ -153,13 +172,14 @@ fn tell_of_client(
 ) -> Result<(), ExchangeFailure> {
     let (proto, host) = (request.scheme().as_str(), request.host().unwrap_or_default());
     let (forwarded, address) = forwarded(address_of(request), host, proto);
-    let via = via(request.version());
+    let via = via(request);
     for (name, value) in [
-        ("X-Forwarded-For", &forwarded[address]),
+        ("X-Forwarded-For", &forwarded[address.clone()]),
+        ("X-Real-IP", &forwarded[address]),
         ("X-Forwarded-Proto", proto),
         ("X-Forwarded-Host", host),
         ("Forwarded", &forwarded),
-        ("Via", via),
+        ("Via", &via),
         ("X-Request-Id", &request.id()),
     ] {
         if !value.is_empty() && !drops(edits, name) {
