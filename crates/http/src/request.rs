@@ -148,13 +148,14 @@ impl<'a> Request<'a> {
         self.parent_of_others().map(|parent| parent.trace)
     }
 
-    /// The context of the requests that its answer needs: the trace, with its own span as their parent.
+    /// The context of the requests that its answer needs: with its own span as their parent if a collector is told of
+    /// that span, else as it came, because a span that exists nowhere would be the parent of others.
     pub fn parent_of_others(&self) -> Option<TraceParent> {
         let own = self.begin.span();
         let is_sampled = trace::samples(own.0);
         match TraceParent::of(&self.head.fields) {
             Some(parent) if is_sampled => Some(parent.within(own).recorded()),
-            Some(parent) => Some(parent.within(own)),
+            Some(parent) => Some(parent),
             None if is_sampled => Some(TraceParent::begun(self.begin.trace(), own)),
             None => None,
         }
