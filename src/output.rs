@@ -5,6 +5,7 @@
 use std::fmt;
 use std::fs::{OpenOptions, remove_file};
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use clap::Args;
@@ -87,10 +88,21 @@ pub(crate) fn print_report(
 
 /// Writes a file. Nothing is left of one that does not fit on its disk.
 pub(crate) fn write_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+    write_as(&mut OpenOptions::new(), path, content)
+}
+
+/// The same for a file that is new for its owner alone.
+pub(crate) fn write_private_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+    write_as(OpenOptions::new().mode(0o600), path, content)
+}
+
+fn write_as(
+    options: &mut OpenOptions,
+    path: &Path,
+    content: impl AsRef<[u8]>,
+) -> Result<(), Failure> {
     let failed = |error| Failure::Failed(format!("{}: {error}", path.display()));
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    let mut file = options.open(path).map_err(failed)?;
+    let mut file = options.write(true).create(true).truncate(true).open(path).map_err(failed)?;
     file.write_all(content.as_ref()).map_err(|error| {
         if file.metadata().is_ok_and(|about| about.is_file()) {
             let _stays = remove_file(path);

@@ -223,8 +223,14 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
     }
 }
 
-/// Writes everything that the server says of itself.
+/// Writes everything that the server says of itself, for its owner alone. What it cannot answer stands there as a
+/// problem; one that says nothing at all is not asked again and again.
 fn dump(way: &Way, output: Option<&Path>) -> Result<(), Failure> {
+    if let Err(failed) = way.ask("GET", "/status")
+        && failed.is_silence()
+    {
+        return Err(failed.into());
+    }
     let ask = |path: &str| {
         way.ask("GET", path).map_err(|failed| match failed.into() {
             Failure::Failed(told) | Failure::WrongUse(told) => std::io::Error::other(told),
@@ -234,7 +240,7 @@ fn dump(way: &Way, output: Option<&Path>) -> Result<(), Failure> {
     let document = server::dump::collect("ctl dump", ask);
     let text = harmless_json(&format!("{document:#}\n"));
     let Some(path) = output else { return output::print(&text) };
-    output::write_file(path, text)?;
+    output::write_private_file(path, text)?;
     output::print_line(&format!("{}", path.display()))
 }
 

@@ -84,6 +84,11 @@ impl AskFailure {
         if self.status == Some(status) { told() } else { self.failure }
     }
 
+    /// Whether the server has not answered.
+    pub(crate) fn is_silence(&self) -> bool {
+        self.status.is_none()
+    }
+
     /// Whether the server has answered with this status.
     pub(crate) fn is(&self, status: u16) -> bool {
         self.status == Some(status)

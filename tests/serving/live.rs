@@ -1,6 +1,8 @@
 //! Goal: an operator sees what every scheduler, connection, page and channel is doing, and may end one of them. Method:
 //! `GET /live`, `GET /info` and `POST /kill` on the control socket, next to clients whose deeds are known.
 
+use std::os::unix::fs::PermissionsExt;
+
 use conformance::RequestKind;
 use serde_json::Value;
 
@@ -272,10 +274,17 @@ fn a_dump_has_every_part_and_quit_leaves_one() {
         assert!(told["live"]["schedulers"][0]["answers"] == true, "{}", told["live"]);
     };
     complete(&printed, "ctl dump");
+    let kept = server.directory().join("dump.json");
+    assert!(server.ctl(&["dump", "-o", kept.to_str().unwrap()]).status.success());
+    complete(&std::fs::read_to_string(&kept).unwrap(), "ctl dump");
+    assert_eq!(std::fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
     let printed = printed_by(&server.ctl(&["memory"]));
     assert!(printed.contains("without_owner_bytes"), "{printed}");
     let file = server.plan.socket().with_extension("dump.json");
     server.signal("QUIT");
     assert!(server.wait().success());
     complete(&std::fs::read_to_string(file).unwrap(), "QUIT");
+    // Nobody has anything to say then.
+    let dump = server.ctl(&["dump"]);
+    assert_eq!((dump.status.success(), dump.stdout.len()), (false, 0), "{dump:?}");
 }

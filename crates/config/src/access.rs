@@ -56,19 +56,32 @@ pub(super) fn read(
 ) -> Option<Vec<AccessRule>> {
     let item = section.item("access")?;
     let before = problems.len();
-    let rules: Vec<AccessRule> = section
-        .sections("access", &ACCESS, problems)
-        .iter()
-        .filter_map(|rule| read_rule(rule, base, problems))
-        .collect();
+    let sections = section.sections("access", &ACCESS, problems);
+    let rules: Vec<AccessRule> =
+        sections.iter().filter_map(|rule| read_rule(rule, base, problems)).collect();
     if problems.len() > before {
         return Some(rules);
+    }
+    let last = rules.iter().position(is_for_everybody);
+    if let Some(unreached) = last.and_then(|last| sections.get(last + 1)) {
+        let why = "this rule is never reached: the one before it decides about everybody";
+        problems.at(unreached.offset(), why);
     }
     if !rules.iter().any(|rule| matches!(rule, AccessRule::Admit(_))) {
         let why = "`access` lets nobody in; end it with { allow = \"all\" }, or leave it out";
         problems.at(item.key_offset, why);
     }
     Some(rules)
+}
+
+/// Whether a rule applies to every request.
+fn is_for_everybody(rule: &AccessRule) -> bool {
+    let clients = match rule {
+        AccessRule::Deny(clients) => clients,
+        AccessRule::Admit(Admission { from, users: None, token: None, certificate: None }) => from,
+        AccessRule::Admit(_) => return false,
+    };
+    clients.iter().any(|clients| matches!(clients, Clients::All))
 }
 
 fn read_rule(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Option<AccessRule> {
