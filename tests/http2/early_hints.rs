@@ -66,6 +66,19 @@ fn get(path: &str, fields: &[(&str, &str)]) -> String {
 }
 
 #[test]
+fn links_of_the_route_behind_files_are_sent() {
+    let files = "files = { root = \"site\", try = [\"$path\", \"next\"] }\n";
+    let server =
+        with_pages(plan(&format!("[[route]]\nprefix = \"/module\"\n{files}{CONFIG}"))).start();
+    let early = "HTTP/1.1 103 Early Hints\nLink: </of-route.js>; rel=preload; as=script\n";
+    // With the disk asked first, and with what it said before.
+    for _ in 0..2 {
+        let told = all(&server, &get("/module/a", &[NAVIGATES]));
+        assert!(told.starts_with(early), "{told}");
+    }
+}
+
+#[test]
 fn a_browser_of_http1_gets_links_while_a_page_waits() {
     let server = site();
     let early = format!("HTTP/1.1 103 Early Hints\nLink: {LINK}\n\n");

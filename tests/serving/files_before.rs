@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::net::SocketAddr;
 
+use crate::log::lines;
 use crate::route_choices::explained;
 use crate::server::client::text;
 use crate::server::other::always;
@@ -75,6 +76,51 @@ fn next_route_has_its_own_access_and_limits_count_once() {
     assert_eq!(text(&server.get("/b")), "2");
     assert_eq!(text(&server.get("/c")), "2");
     assert_eq!(server.get("/b").status, 429, "five were allowed");
+}
+
+/// A route of files that leads on.
+fn leading_on(prefix: &str, settings: &str) -> String {
+    format!(
+        "[[route]]\nprefix = \"{prefix}\"\n{settings}\
+         files = {{ root = \"site\", try = [\"$path\", \"next\"] }}\n"
+    )
+}
+
+#[test]
+fn next_route_says_whether_the_log_has_a_line() {
+    let quiet = "log = false\n";
+    let server = Plan::new()
+        .config(&format!(
+            "{}[[route]]\nprefix = \"/told\"\njson = 1\n\
+             {}[[route]]\nprefix = \"/quiet\"\n{quiet}json = 1\n\
+             [log]\naccess = \"access.log\"\nformat = \"$path $status $route\"\n",
+            leading_on("/told", quiet),
+            leading_on("/quiet", ""),
+        ))
+        .file("a", "file")
+        .start();
+    // Each twice: with the disk asked first, and with what it said before.
+    let mut client = server.client();
+    for path in ["/told/a", "/quiet/b", "/told/b", "/told/b", "/quiet/b", "/quiet/a"] {
+        assert_eq!(client.request("GET", path, &[]).unwrap().status, 200, "{path}");
+    }
+    let told = ["/told/b 200 /told", "/told/b 200 /told", "/quiet/a 200 /quiet"];
+    assert_eq!(lines(&server, "access.log", 3), told);
+}
+
+#[test]
+fn access_behind_files_guards_channels() {
+    let server = Plan::new()
+        .config(&format!(
+            "{}[[route]]\nprefix = \"/\"\naccess = [{{ allow = \"10.0.0.0/8\" }}]\njson = 1\n\
+             [[channel]]\npattern = \"a\"\n",
+            leading_on("/", "")
+        ))
+        .start();
+    for method in ["GET", "POST"] {
+        let answer = server.request(method, "/channels/a", &[("Content-Length", "0")]);
+        assert_eq!(answer.status, 403, "{method}");
+    }
 }
 
 #[test]

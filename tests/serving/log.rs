@@ -15,7 +15,7 @@ const COMBINED: &str = "[log]\naccess = \"access.log\"\n";
 const JSON: &str = "[log]\naccess = \"access.log\"\nformat = \"json\"\n";
 
 /// The lines of a log once there are this many.
-fn lines(server: &Server, name: &str, count: usize) -> Vec<String> {
+pub(crate) fn lines(server: &Server, name: &str, count: usize) -> Vec<String> {
     until("the lines of the log", || {
         let log = server.directory().text(name);
         let lines: Vec<String> = log.lines().map(str::to_owned).collect();

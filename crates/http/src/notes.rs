@@ -74,7 +74,17 @@ impl Notes {
 
     /// No line of this request is written.
     pub fn omit_line(&mut self) {
-        self.presence = Presence::Omitted;
+        if self.presence == Presence::Line {
+            self.presence = Presence::Omitted;
+        }
+    }
+
+    /// A line of this request is written, if there is a log: also if another route wanted none.
+    #[inline]
+    pub fn want_line(&mut self) {
+        if self.presence == Presence::Omitted {
+            self.presence = Presence::Line;
+        }
     }
 
     /// The notes, if there is a line of the request.

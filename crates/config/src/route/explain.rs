@@ -9,7 +9,7 @@ use std::fmt;
 use wire::http::method::Method;
 
 use super::compile::RouteTable;
-use super::find::{Seen, Start};
+use super::find::{ALL, Seen, Start};
 use super::hosts::PlainHost;
 use super::rule::{Paths, Rule, Verdict};
 use super::{FoundRoute, RouteRefusal, RouteRequest, RuleId};
@@ -65,18 +65,19 @@ impl RouteTable {
         if passed.is_none() {
             story.say_host(host_id, plain.as_bytes());
         }
-        let start = Start { passed, ..Start::first(path) };
+        let built_in = self.built_in_of(path);
+        let start = Start { passed: built_in.map(|_| ALL).or(passed), ..Start::first(path) };
         let found = self.walk_watched(host_id, plain.as_bytes(), request, start, |id, seen| {
             match seen {
                 // It was told before.
                 Seen::Rewritten(next) if Some(id) < passed => next.clone_into(&mut story.path),
-                _ if Some(id) < passed => {}
+                _ if Some(id) <= passed => {}
                 seen => story.see(id, seen),
             }
         });
         story.end(table.files, &found);
         let found = self.or_built_in(found, path);
-        if let Some(route) = self.built_in_of(path) {
+        if let Some(route) = built_in {
             let subject = subject(&route.paths, &route.action);
             story.steps.push(format!(
                 "{subject}: built in, yes, before all routes; that of the path gives access, fields and limits"
@@ -107,6 +108,9 @@ impl Story<'_> {
         self.skip_to(id);
         match seen {
             Seen::Rule(Verdict::Takes) => self.taken = Some(id),
+            Seen::LedOn => {
+                self.say(id, |_, _| "the path fits, but it leads on to those after it".to_owned());
+            }
             Seen::Rule(verdict) => {
                 self.say(id, |rule, story| why_not(rule, verdict, story.method, &story.path));
             }

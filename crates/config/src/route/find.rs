@@ -18,10 +18,17 @@ use crate::model::log::Logging;
 
 static NO_FIELDS: FieldList = FieldList::new();
 
+/// As the last rule that has led on: every rule that may, has.
+pub(super) const ALL: RuleId = RuleId(u32::MAX);
+
 impl RouteTable {
     /// Finds the answer to a request.
     pub fn find<'a>(&'a self, request: &RouteRequest<'a>) -> FoundRoute<'a> {
-        self.or_built_in(self.find_configured(request), request.path)
+        if self.built_in_of(request.path).is_none() {
+            return self.find_configured(request);
+        }
+        // One that leads on has no guard of its own, and would answer none of it.
+        self.or_built_in(self.find_after(request, ALL), request.path)
     }
 
     /// Finds the answer to a request for which this route of files, and all before it that lead on, have no file.
@@ -75,9 +82,14 @@ impl RouteTable {
             let taken = table
                 .candidates(&path, rule)
                 .filter_map(|id| Some((id, self.rule(id)?)))
-                .filter(|(id, rule)| !has_no_file(*id, rule))
                 .find(|(id, rule)| {
                     let verdict = rule.judge(host, request, &path);
+                    if has_no_file(*id, rule) {
+                        if verdict == Verdict::Takes {
+                            watch(*id, Seen::LedOn);
+                        }
+                        return false;
+                    }
                     watch(*id, Seen::Rule(verdict));
                     if verdict == Verdict::OtherMethod {
                         refused.add(*id, rule);
@@ -191,6 +203,8 @@ impl RouteTable {
 pub(super) enum Seen<'s> {
     /// The rule was compared with the request.
     Rule(Verdict),
+    /// It matched the request, and leads on to those after it.
+    LedOn,
     /// It matched the request, and leads to this path,
     Rewritten(&'s str),
     /// or to something that is not a path,

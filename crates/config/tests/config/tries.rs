@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use config::RouteAction;
 use config::route::{RouteRefusal, RouteRequest};
+use config::{Logging, RouteAction};
 use wire::http::url::Scheme;
 
 use super::{errors, table};
@@ -72,6 +72,29 @@ fn explanation_goes_on_behind_the_route_that_leads_on() {
     let steps = next.steps.join("\n");
     assert!(steps.contains("prefix `/other` (json): no, `/new/a` does not fit"), "{steps}");
     assert_eq!(next.steps.len(), 2, "{steps}");
+}
+
+#[test]
+fn route_that_leads_on_does_not_guard_what_is_built_in() {
+    let table = table(
+        "[[channel]]\npattern = \"a\"\n\
+         [[route]]\nprefix = \"/\"\nfiles = { root = \"a\", try = [\"$path\", \"next\"] }\n\
+         [[route]]\nprefix = \"/channels\"\nfiles = { root = \"b\", try = [\"$path\", \"next\"] }\n\
+         [[route]]\nprefix = \"/\"\naccess = [{ allow = \"10.0.0.0/8\" }]\nlog = false\njson = 1\n",
+    );
+    for (method, path) in
+        [("GET", "/channels/a"), ("POST", "/channels/a"), ("GET", "/velodrome.js")]
+    {
+        let request = RouteRequest::new(None, method, path, None);
+        let found = table.find(&request);
+        assert_eq!((found.access.len(), found.log), (1, Logging::Off), "{method} {path}");
+        assert!(!matches!(found.action, Ok(RouteAction::Files { .. })), "{method} {path}");
+        let explained = table.explain(&request);
+        assert_eq!(explained.rule, found.rule, "{explained}");
+        let steps = explained.steps.join("\n");
+        let passed = "velodrome.toml:3:1 prefix `/` (files): the path fits, but it leads on to those after it";
+        assert!(steps.contains(passed) && steps.contains("(json): yes"), "{steps}");
+    }
 }
 
 #[test]

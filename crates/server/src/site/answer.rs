@@ -328,15 +328,16 @@ fn note_passed_on(exchange: &Exchange<'_, '_>, notes: &mut Notes) {
 /// Tells the access log which route answers, and whom, and the times of requests which route it is.
 fn note(found: &FoundRoute<'_>, user: Option<&str>, notes: &mut Notes) {
     notes.timed_as.route = number_of(found.rule);
+    match found.log {
+        Logging::On => notes.want_line(),
+        Logging::Off => notes.omit_line(),
+    }
     if !notes.are_wanted() {
         return;
     }
+    found.name.clone_into(&mut notes.route);
     if let Some(user) = user {
         user.clone_into(&mut notes.user);
-    }
-    match found.log {
-        Logging::On => found.name.clone_into(&mut notes.route),
-        Logging::Off => notes.omit_line(),
     }
 }
 

@@ -129,14 +129,15 @@ impl AnswerPlace {
         self.refusal.is_none() && self.lead != Lead::Now
     }
 
-    /// The route has no file for it, and the next one is asked: with rules of access and a server to ask of its own.
+    /// The route has no file for it, and the next one is asked: with rules of access, a server to ask and links of its
+    /// own.
     pub(super) fn lead_on(&mut self) {
         if self.user().is_none() {
             // The limits of users have counted nobody.
             self.metered = self.metered.min(Some(Stage::Client));
         }
         (self.admission, self.permission) = (Admission::Open, Permission::Open);
-        (self.tried, self.lead) = (0, Lead::Now);
+        (self.tried, self.lead, self.has_hinted) = (0, Lead::Now, false);
     }
 
     /// Whether the route that was just asked has led on, once.
