@@ -100,9 +100,9 @@ impl Control {
             self.load();
             return Ok(FOLLOWER_LOOK);
         }
-        if self.reports.is_unreadable(LEDGER) {
+        if self.reports.unreadable(LEDGER).is_some() {
             self.load();
-            let still = self.reports.is_unreadable(LEDGER);
+            let still = self.reports.unreadable(LEDGER).is_some();
             return Ok(if still { FOLLOWER_LOOK } else { Duration::ZERO });
         }
         self.line.forget_directories();
@@ -134,7 +134,10 @@ impl Control {
                 self.sink.tell(AcmeEvent::Leads);
                 Role::Leads
             }
-            Ok(None) => Role::Follows,
+            Ok(None) => {
+                self.reports.on_written(Ok(()), self.sink.as_mut());
+                Role::Follows
+            }
             Err(error) => {
                 self.reports.on_not_stored(&error, self.sink.as_mut());
                 Role::Follows
@@ -362,16 +365,25 @@ impl Control {
         self.reports.on_written(written, self.sink.as_mut());
     }
 
+    /// Why the state stops all orders of this server: without the ledger, or the lock that it could not ask for.
+    fn state_error(&self) -> Option<String> {
+        let no_lock = || self.reports.not_stored().filter(|_| self.lock.is_none());
+        self.reports.unreadable(LEDGER).or_else(no_lock)
+    }
+
     fn show(&self) {
+        let state_error = self.state_error();
+        let orders = self.lock.is_some() && state_error.is_none();
         let statuses = self.settings.certificates.iter().map(|names| {
             let record = self.ledger.record(names);
             CertificateStatus {
                 names: names.clone(),
                 not_after: self.kept.get(names.key()).map(|kept| kept.not_after()),
                 issuer: record.and_then(|record| record.issuer.clone()),
-                next_attempt: self.lock.is_some().then(|| self.plan(names).at),
+                next_attempt: orders.then(|| self.plan(names).at),
                 failures: record.map_or(0, |record| record.failures),
                 last_error: record.and_then(|record| record.error.clone()),
+                state_error: state_error.clone(),
             }
         });
         self.board.show(statuses.collect());

@@ -117,16 +117,20 @@ impl Failure {
     }
 }
 
-/// A text without control characters, cut where it gets too long.
+/// The mark of what is left out of a long text.
+const LEFT_OUT: &str = " ... ";
+
+/// A text without control characters. A long one is cut in the middle: authorities write the cause at the end.
 fn one_line(text: &str) -> String {
-    let mut line = String::new();
-    for character in text.chars().map(|char| if char.is_control() { ' ' } else { char }) {
-        if line.len() + character.len_utf8() > ERROR_BYTES {
-            break;
-        }
-        line.push(character);
+    let clear = |char: char| if char.is_control() { ' ' } else { char };
+    let line: String = text.chars().map(clear).collect();
+    if line.len() <= ERROR_BYTES {
+        return line;
     }
-    line
+    let half = (ERROR_BYTES - LEFT_OUT.len()) / 2;
+    let start = line.get(..line.floor_char_boundary(half)).unwrap_or_default();
+    let end = line.get(line.ceil_char_boundary(line.len() - half)..).unwrap_or_default();
+    format!("{start}{LEFT_OUT}{end}")
 }
 
 impl From<instant_acme::Error> for Failure {
@@ -178,5 +182,20 @@ pub(crate) fn with_nonces<T>(mut call: impl FnMut() -> Result<T, Failure>) -> Re
             Err(failure) if failure.problem() == Some("badNonce") && tries < NONCES => tries += 1,
             result => return result,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_error_keeps_its_beginning_and_its_cause() {
+        let long = "\u{fc}".repeat(ERROR_BYTES);
+        let error = format!("one.test was not proved: {long}\nconnection refused");
+        let line = Failure::Validation { names: Vec::new(), error }.line();
+        assert!(line.len() <= ERROR_BYTES, "{line}");
+        assert!(line.starts_with("one.test was not proved: "), "{line}");
+        assert!(line.ends_with(" connection refused"), "{line}");
     }
 }

@@ -130,7 +130,7 @@ pub const FILE_BYTES: u64 = 1 << 20;
 /// Bytes of the ledger (64 MiB). A longer one is neither written nor read, and nothing is ordered without it.
 pub const LEDGER_BYTES: u64 = 64 << 20;
 
-/// Bytes of an error that are kept as one line (300). The rest is cut off.
+/// Bytes of an error that are kept as one line (300). The middle of a longer one is cut out.
 pub const ERROR_BYTES: usize = 300;
 
 /// Certificates of one chain (10). A longer one is refused.

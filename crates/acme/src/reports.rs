@@ -47,8 +47,13 @@ impl Reports {
         }
     }
 
-    /// Whether a file could not be used when it was read last.
-    pub(crate) fn is_unreadable(&self, what: &str) -> bool {
-        self.unreadable.contains_key(what)
+    /// Why the state could not be written last.
+    pub(crate) fn not_stored(&self) -> Option<String> {
+        self.not_stored.as_ref().map(|error| format!("the state cannot be written: {error}"))
+    }
+
+    /// Why a file could not be used when it was read last.
+    pub(crate) fn unreadable(&self, what: &str) -> Option<String> {
+        self.unreadable.get(what).map(|error| format!("{what} cannot be used: {error}"))
     }
 }

@@ -19,12 +19,14 @@ pub struct CertificateStatus {
     pub not_after: Option<UtcSecond>,
     /// The directory of the issuer of the certificate in use, if this is known.
     pub issuer: Option<String>,
-    /// When it is ordered next; none while another server orders.
+    /// When it is ordered next; none while another server orders, or the state stops orders.
     pub next_attempt: Option<UtcSecond>,
     /// Failures since the last success.
     pub failures: u32,
     /// The last error since the last success, in one line.
     pub last_error: Option<String>,
+    /// Why the state stops all orders of this server.
+    pub state_error: Option<String>,
 }
 
 impl CertificateStatus {

@@ -73,7 +73,9 @@ impl Prover<'_> {
                 continue;
             }
             let (kind, offer) = self.choose(authorization)?;
-            chosen.push((index, kind));
+            if offer.status == ChallengeStatus::Pending {
+                chosen.push((index, kind));
+            }
             if let Some(answer) = self.answer(account, authorization, kind, offer)? {
                 let (confirmation, confirmed) = Confirmation::new();
                 answers.push(answer.clone());
@@ -94,7 +96,8 @@ impl Prover<'_> {
         Err(refusal(&read(self.line, order)?))
     }
 
-    /// The challenge to be used: the preferred one, and after each failure the next.
+    /// The challenge to be used: the one that the authority asks about already, because an earlier server was ended or
+    /// reloaded meanwhile; otherwise the preferred one, and after each failure the next.
     fn choose<'o>(
         &self,
         authorization: &'o Authorization,
@@ -105,13 +108,18 @@ impl Prover<'_> {
             .filter(|kind| kind.can_prove(&authorization.name))
             .filter_map(|kind| {
                 let same = |offer: &&Offer| {
-                    offer.kind == challenge_type(*kind) && offer.status == ChallengeStatus::Pending
+                    let is_open = matches!(
+                        offer.status,
+                        ChallengeStatus::Pending | ChallengeStatus::Processing
+                    );
+                    offer.kind == challenge_type(*kind) && is_open
                 };
                 Some((*kind, authorization.challenges.iter().find(same)?))
             })
             .collect();
+        let asked = usable.iter().find(|(_, offer)| offer.status == ChallengeStatus::Processing);
         let turn = usize::try_from(self.failures).unwrap_or(0).checked_rem(usable.len());
-        let chosen = turn.and_then(|turn| usable.get(turn).copied());
+        let chosen = asked.or_else(|| usable.get(turn?)).copied();
         chosen.ok_or_else(|| Failure::NoChallenge(authorization.name.to_string()))
     }
 

@@ -32,6 +32,8 @@ pub(crate) enum Trouble {
     BusyDownload(u16),
     /// Names have to be proved, and are refused.
     Unproved,
+    /// Names have to be proved; it asks for one of two proofs already, and accepts it at the next look.
+    AsksAlready,
     /// Certificates have ended before they are issued.
     Ended,
     /// The directory is longer than any answer may be.
@@ -276,6 +278,7 @@ impl Inside {
             (true, _) => "valid",
             (false, Trouble::Unproved) if self.proved => "invalid",
             (false, Trouble::Unproved) => "pending",
+            (false, Trouble::AsksAlready) if !self.counts.contains_key("order") => "pending",
             (false, _) => "ready",
         };
         json!({
@@ -287,12 +290,15 @@ impl Inside {
 
     fn authorization(&self, number: usize, url: &impl Fn(&str) -> String) -> Value {
         let status = if self.proved { "invalid" } else { "pending" };
+        let first = if self.trouble == Trouble::AsksAlready { "processing" } else { status };
         let error =
             self.proved.then(|| json!({ "type": "x", "detail": "the token was not found" }));
         json!({
             "status": status, "identifier": self.orders[number]["identifiers"][0],
             "challenges": [{
-                "type": "http-01", "url": url("challenge/0"), "token": "abc", "status": status, "error": error,
+                "type": "http-01", "url": url("challenge/0"), "token": "abc", "status": first, "error": error,
+            }, {
+                "type": "tls-alpn-01", "url": url("challenge/1"), "token": "abc", "status": status,
             }],
         })
     }

@@ -234,9 +234,16 @@ fn a_ledger_that_cannot_be_read_is_told_and_nothing_is_ordered_before_it_can_be(
         server.handle.look_now();
     }
     assert_eq!((fs::read(&ledger).unwrap(), fake.orders().len()), (b"{".to_vec(), 0));
+    let status = until("the status says why", || {
+        let status = server.handle.status()[0].clone();
+        status.state_error.is_some().then_some(status)
+    });
+    assert!(status.state_error.unwrap().contains("ledger.json"));
+    assert_eq!(status.next_attempt, None);
     fs::remove_file(&ledger).unwrap();
     server.handle.look_now();
     server.next_issued();
+    assert_eq!(server.handle.status()[0].state_error, None);
     server.stop();
 }
 
@@ -323,6 +330,17 @@ fn a_refused_name_is_told_counted_and_withdrawn() {
     let ledger: serde_json::Value = serde_json::from_str(&ledger).unwrap();
     assert_eq!(ledger["failed"][NAME].as_array().unwrap().len(), 1);
     assert!(is_empty(state.path(), "orders"), "an order that failed is not continued");
+}
+
+#[test]
+fn a_challenge_that_is_asked_about_already_is_answered_and_no_other_begun() {
+    let (fake, state) = world();
+    fake.trouble(Trouble::AsksAlready);
+    let server = Server::start(settings_of(&fake, state.path()));
+    server.next(|told| matches!(told, Told::Answer).then_some(()));
+    server.next_issued();
+    server.stop();
+    assert_eq!(fake.count("challenge"), 0, "the authority is not told again");
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl Certificates {
                 "issuer": order.issuer,
                 "next_attempt": order.next_attempt.map(|at| at.to_string()),
                 "failures": order.failures,
-                "last_error": order.last_error,
+                "last_error": order.state_error.as_ref().or(order.last_error.as_ref()),
             })
         };
         self.orders.iter().map(one).collect()
@@ -114,9 +114,10 @@ fn summary(order: &CertificateStatus, now: UtcSecond) -> String {
         (Some(days), None) => line += &format!("{days} days left"),
         (None, _) => line += "no certificate yet",
     }
-    match order.next_attempt {
-        Some(at) => line += &format!("; next attempt {at}"),
-        None => line += "; another server orders",
+    match (order.next_attempt, &order.state_error) {
+        (Some(at), _) => line += &format!("; next attempt {at}"),
+        (None, Some(error)) => line += &format!("; nothing is ordered: {error}"),
+        (None, None) => line += "; another server orders",
     }
     if let Some(error) = &order.last_error {
         line += &format!("; last error: {error}");
