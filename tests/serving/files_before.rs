@@ -139,3 +139,17 @@ fn request_at_the_server_behind_the_files_outlives_a_reload() {
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("ok"), "{answer}");
     assert!(answer.contains("X-New: new"), "{answer}");
 }
+
+#[test]
+fn websocket_to_the_path_of_a_file_goes_to_the_server() {
+    let (address, connections) = by_hand();
+    let server =
+        Plan::new().config(&files_before_server(address)).file("index.html", "<p>").start();
+    assert_eq!(text(&server.get("/")), "<p>");
+    let mut client = connect(&server);
+    let fields = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+                  Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    client.write_all(format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n").as_bytes()).unwrap();
+    let request = read_to(&mut connections.recv_timeout(PATIENCE).unwrap(), "\r\n\r\n");
+    assert!(request.contains("Upgrade: websocket\r\n"), "{request}");
+}

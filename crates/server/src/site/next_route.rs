@@ -1,7 +1,8 @@
 //! The route of a request, and the one after a route of files that has no file for it.
 //!
-//! Owns which requests ask such a route at all: what a page answers, and those that read a file and have no body. The
-//! route decides whether a body is collected, so it is known before the disk is asked. Never looks for a file.
+//! Owns which requests ask such a route at all: what a page answers, and those that read a file, have no body and begin
+//! no WebSocket. The route decides whether a body is collected, so it is known before the disk is asked. Never looks
+//! for a file.
 
 use config::RouteAction;
 use config::route::FoundRoute;
@@ -48,7 +49,9 @@ impl Site {
 
     fn may_answer(&self, found: &FoundRoute<'_>, request: &Request<'_>, data: &SiteData) -> bool {
         let has_body = !matches!(request.head.framing, Framing::None | Framing::Length(0));
-        if matches!(request.method(), Method::Get | Method::Head) && !has_body {
+        let protocol = request.head.upgrade.unwrap_or_default();
+        let reads = matches!(request.method(), Method::Get | Method::Head) && !has_body;
+        if reads && !protocol.eq_ignore_ascii_case(b"websocket") {
             return true;
         }
         let Ok(RouteAction::Files { rules, tries, .. }) = &found.action else { return true };
