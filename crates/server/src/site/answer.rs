@@ -56,7 +56,7 @@ impl Site {
             Ok(path) => {
                 let place = AnswerPlace::default();
                 let found = self.find_route(request, path, &place, &data);
-                self.answer_found((path, &data), found, place, (request, reply), context)
+                self.answer_found(path, &data, found, place, (request, reply), context)
             }
             Err(error) => {
                 let status = Status::from_code(error.status()).unwrap_or(Status::BAD_REQUEST);
@@ -100,7 +100,8 @@ impl Site {
     /// leads on.
     fn answer_found<'a>(
         &mut self,
-        (path, data): (&'a str, &'a SiteData),
+        path: &'a str,
+        data: &'a SiteData,
         mut found: FoundRoute<'a>,
         mut place: AnswerPlace,
         (request, reply): (&Request<'a>, &mut Reply<'_>),
@@ -114,7 +115,7 @@ impl Site {
             let answer = self.proceed(path, &found, &mut exchange, context);
             note_passed_on(&exchange, context.notes);
             place = exchange.place;
-            if let Some(next) = Self::route_after(&found, &mut place, (request, path), data) {
+            if let Some(next) = Self::route_after(&found, &mut place, request, path, data) {
                 found = next;
                 continue;
             }
@@ -150,9 +151,9 @@ impl Site {
         let answer = self.proceed(kept.path(), &found, &mut exchange, context);
         note_passed_on(&exchange, context.notes);
         let mut place = exchange.place;
-        let asked = (request, kept.path());
-        if let Some(next) = Self::route_after(&found, &mut place, asked, data) {
-            return self.answer_found((kept.path(), data), next, place, (request, reply), context);
+        let path = kept.path();
+        if let Some(next) = Self::route_after(&found, &mut place, request, path, data) {
+            return self.answer_found(path, data, next, place, (request, reply), context);
         }
         drop(found);
         if matches!(answer, Answer::Wait | Answer::Part) {

@@ -37,7 +37,8 @@ impl Site {
     pub(super) fn route_after<'a>(
         found: &FoundRoute<'a>,
         place: &mut AnswerPlace,
-        (request, path): (&Request<'a>, &'a str),
+        request: &Request<'a>,
+        path: &'a str,
         data: &'a SiteData,
     ) -> Option<FoundRoute<'a>> {
         if !place.take_lead() {
