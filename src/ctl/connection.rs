@@ -1,6 +1,6 @@
 //! A connection to a running server, as `velodrome ctl` makes one.
 //!
-//! Owns its end by Ctrl-C, and what is said of a handshake that failed. Never sends anything.
+//! Owns its end by Ctrl-C, and the message for a handshake that failed. Never sends anything.
 #![expect(clippy::disallowed_types, reason = "a command has one descriptor table")]
 
 use std::io::{Read, Write};
@@ -23,11 +23,11 @@ const LOOK: Duration = Duration::from_secs(60);
 pub(crate) enum FollowEnd {
     /// The server has closed the connection.
     Closed,
-    /// Whoever reads them does not want more.
+    /// The user has pressed Ctrl-C.
     Interrupted,
 }
 
-/// A connection to a server: what is said over it, and what is below.
+/// A connection to a server: its stream, encrypted or plain, and the socket below it.
 pub(super) struct Connection {
     pub(crate) stream: Box<dyn Stream>,
     pub(crate) socket: Socket,

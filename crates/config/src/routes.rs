@@ -255,8 +255,7 @@ fn check_rewrite_alone(section: &Section<'_>, problems: &mut Problems) {
     }
 }
 
-/// Who may ask is said for the files and for the routes after them alike, because what is not read here goes there at
-/// once.
+/// Refuses a guard on a route that leads on: a request that passes it by at once reaches the routes after it unguarded.
 fn check_open(section: &Section<'_>, problems: &mut Problems) {
     for key in ["access", "forward_auth"] {
         if let Some(item) = section.item(key) {

@@ -42,7 +42,7 @@ fn show_part(per_million: u32) -> String {
     show_text(format_args!("{} %", f64::from(per_million) / f64::from(MILLION / 100)))
 }
 
-/// What is said of a collector means nothing without one.
+/// Refuses the settings of spans where no collector gets any.
 pub(super) fn check_collector(section: &Section<'_>, problems: &mut Problems) {
     let idle = ["sample", "service"].into_iter().filter(|_| !section.has("otlp"));
     for (key, item) in idle.filter_map(|key| section.item(key).map(|item| (key, item))) {

@@ -134,7 +134,7 @@ pub(super) fn run(way: &Way, flags: &Trace) -> Result<(), Failure> {
     if is_whole { Ok(()) } else { Err(cut_short()) }
 }
 
-/// The last line of a trace that did not come: nobody has said what was left out.
+/// The last line of a trace that did not come: the server has not counted what it left out.
 fn cut_off(steps: usize, schedulers: usize) -> TraceEnded {
     TraceEnded { steps: steps as u64, silent: (0..schedulers).collect(), ..TraceEnded::default() }
 }

@@ -294,7 +294,7 @@ impl hosts::Site for Site {
     }
 }
 
-/// What is said of the lines of some requests in the access log.
+/// Tells which settings of the access log for some requests are lost.
 fn note_logs(lines: &[Directive], notes: &mut Vec<String>) {
     for line in lines {
         match line.name() {

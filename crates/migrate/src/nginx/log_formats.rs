@@ -7,9 +7,8 @@ use crate::directive::Directive;
 /// A format of log lines with our fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogFormat {
-    pub(super) text: String,
-    /// The first time in it, which we count in milliseconds and nginx in seconds.
-    pub(super) time: Option<String>,
+    text: String,
+    time: Option<String>,
 }
 
 /// Variables of nginx, and our fields.
@@ -49,6 +48,16 @@ const TIMES: [(&str, &str); 4] = [
 ];
 
 impl LogFormat {
+    /// Its text, with our fields.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The first time in it, which we count in milliseconds and nginx in seconds.
+    pub(super) fn time(&self) -> Option<&str> {
+        self.time.as_deref()
+    }
+
     /// The format of a directive; `None` if a part of it has no counterpart.
     pub(super) fn read(directive: &Directive) -> Option<Self> {
         let (_, parts) = directive.arguments().split_first()?;

@@ -142,8 +142,8 @@ impl Reader {
             return;
         };
         // The variables of a format are fields, so they are not escaped.
-        log.set("format", quoted(&format.text).replace("$${", "${"));
-        if let Some(field) = format.time {
+        log.set("format", quoted(format.text()).replace("$${", "${"));
+        if let Some(field) = format.time() {
             log.note(directive.told(&format!("times such as `{field}` are in milliseconds")));
         }
     }

@@ -33,19 +33,6 @@ pub(super) fn many_slices(slice_ns: u64) -> u32 {
 }
 
 impl Runner {
-    /// A run of a page took this long by the clock before it waited, with these calls, or ended.
-    #[cold]
-    pub(super) fn remark_on_length(&mut self, row: RowIndex, taken_ns: u64, calls: Vec<String>) {
-        self.remark_on(row, Noticed::LongSlice(taken_ns), String::new(), calls);
-    }
-
-    /// A run has used as many slices as are remarked on, the last one with these calls.
-    #[cold]
-    pub(super) fn remark_on_slices(&mut self, row: RowIndex, slices: u32, calls: Vec<String>) {
-        let used_ns = u64::from(slices).saturating_mul(self.turn.slice_ns());
-        self.remark_on(row, Noticed::MuchCpu(used_ns), String::new(), calls);
-    }
-
     /// A fetch has failed, of a run that waits for it.
     #[cold]
     pub(super) fn remark_on_fetch(
@@ -75,8 +62,15 @@ impl Runner {
         self.log.remark(Remark { noticed, place, text: String::new(), calls: Vec::new() });
     }
 
+    /// Notices something about a run of a page that is at these calls; without any it has ended.
     #[cold]
-    fn remark_on(&mut self, row: RowIndex, noticed: Noticed, text: String, calls: Vec<String>) {
+    pub(super) fn remark_on(
+        &mut self,
+        row: RowIndex,
+        noticed: Noticed,
+        text: String,
+        calls: Vec<String>,
+    ) {
         let place = calls.first().cloned().unwrap_or_else(|| self.counters.name_of(row).to_owned());
         self.log.remark(Remark { noticed, place, text, calls });
     }

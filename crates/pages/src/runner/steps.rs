@@ -12,6 +12,7 @@ use super::{Moment, Runner};
 use crate::delivery::WaitOutcome;
 use crate::limits::{PAGE_ANSWERS_AT_ONCE, RUN_UNINTERRUPTED_NS};
 use crate::process::{ITS_TURN, Life, calls_of};
+use crate::remark::Noticed;
 use crate::traced;
 
 impl Runner {
@@ -37,7 +38,7 @@ impl Runner {
         if taken_ns >= RUN_UNINTERRUPTED_NS && cpu_ns >= RUN_UNINTERRUPTED_NS / 2 {
             let stays = matches!(end, VisitEnd::Stays(_));
             let calls = if stays { calls_of(visit.run) } else { Vec::new() };
-            self.remark_on_length(row, taken_ns, calls);
+            self.remark_on(row, Noticed::LongSlice(taken_ns), String::new(), calls);
         }
         if key.is_of_client() {
             visit.life.note_ran(taken_ns, now_ns);
@@ -102,7 +103,8 @@ impl Runner {
         life.wait_for(ITS_TURN);
         let slices = life.note_slice();
         if slices == many_slices(self.turn.slice_ns()) {
-            self.remark_on_slices(life.row, slices, calls_of(run));
+            let used_ns = u64::from(slices).saturating_mul(self.turn.slice_ns());
+            self.remark_on(life.row, Noticed::MuchCpu(used_ns), String::new(), calls_of(run));
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    /// For whoever runs the page.
+    /// The result for the caller of the runner.
     pub(super) fn of(self, page: Arc<Page>) -> RunResult {
         match self {
             Self::Done => RunResult::Done(page),
@@ -55,7 +55,7 @@ pub(super) struct Stay {
     /// The delivery that it waited for, if it has arrived.
     pub(crate) delivery: Option<Delivery>,
     pub(crate) standing: ProcessState,
-    /// For whoever runs the page.
+    /// The result for the caller of the runner.
     pub(crate) result: RunResult,
 }
 
