@@ -14,7 +14,51 @@ pub(crate) enum Failure {
 }
 
 /// Errors, the begins of names of calls, what a failure means, and what they indicate.
-pub(crate) const FAILURES: [(Errno, &[&str], Failure, &str); 21] = [
+///
+/// The first that fits counts: an errno means something of its own for some calls.
+pub(crate) const FAILURES: [(Errno, &[&str], Failure, &str); 28] = [
+    (
+        Errno::EMFILE,
+        &["inotify_init"],
+        Failure::Loses,
+        "the user has as many inotify instances as he may: fs.inotify.max_user_instances",
+    ),
+    (
+        Errno::ENOSPC,
+        &["inotify_add_watch"],
+        Failure::Loses,
+        "the user watches as many files as he may: fs.inotify.max_user_watches",
+    ),
+    (
+        Errno::ENOSPC,
+        &["epoll_ctl"],
+        Failure::Loses,
+        "the user waits for as many descriptors as he may: fs.epoll.max_user_watches",
+    ),
+    (
+        Errno::EAGAIN,
+        &["io_setup"],
+        Failure::Loses,
+        "the machine has no room for more requests of aio: fs.aio-max-nr",
+    ),
+    (
+        Errno::EAGAIN,
+        &["timer_create"],
+        Failure::Loses,
+        "the user has as many timers and waiting signals as he may: ulimit -i",
+    ),
+    (
+        Errno::ENOMEM,
+        &["io_uring_setup", "io_uring_register", "mlock", "bpf"],
+        Failure::Loses,
+        "no more memory may be locked: ulimit -l, LimitMEMLOCK",
+    ),
+    (
+        Errno::EDQUOT,
+        &["add_key", "request_key", "keyctl"],
+        Failure::Loses,
+        "the user has as many keys as he may: kernel.keys.maxkeys, kernel.keys.maxbytes",
+    ),
     (
         Errno::EMFILE,
         &[""],
@@ -250,6 +294,9 @@ pub(crate) const SLEEPS: [&str; 8] = [
     "rt_sigtimedwait",
     "wait4",
 ];
+
+/// Nanoseconds of a sleep, on average, below which nanosleep(2) is called by a runtime that looks for work.
+pub(crate) const SPIN_NS: u64 = 100_000;
 
 /// How often a second, and how many times the successful receives, such a call has to end at once in order to be one
 /// for nothing.

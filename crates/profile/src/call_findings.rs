@@ -10,8 +10,8 @@ use syscalls::Errno;
 use crate::call_causes::{
     ANSWERS, AT_ONCE, CROWD, DELETE_RATE, DELETES, EVENTS, FAILURES, FOR_NOTHING, Failure, LINE,
     LOOK_NS, MANY, MANY_SHARE, MOVES, MUCH, OF_FILES, OF_REQUESTS, PIECES, PLACED_WRITES, QUICK,
-    REFUSED_PART, REFUSED_RATE, SLEEPS, SLOW_NS, SLOW_SHARE, SMALL, SMALL_RATE, TRANSFERS, USES,
-    USUAL, WORTH, WORTH_RATE,
+    REFUSED_PART, REFUSED_RATE, SLEEPS, SLOW_NS, SLOW_SHARE, SMALL, SMALL_RATE, SPIN_NS, TRANSFERS,
+    USES, USUAL, WORTH, WORTH_RATE,
 };
 use crate::calls::{error_name, name, sums};
 use crate::locks::time_in_words;
@@ -87,12 +87,21 @@ fn is_wait(number: u64) -> bool {
     EVENTS.contains(&&*call) || SLEEPS.contains(&&*call)
 }
 
+/// Whether a thread sleeps as Go's runtime does before it looks again for work: nanosleep(2) itself, which C libraries
+/// hardly call any more, for some microseconds.
+fn spins(calls: &BTreeMap<u64, Waits>) -> bool {
+    let is_one = |(number, waits): (&u64, &Waits)| {
+        name(*number) == "nanosleep" && waits.time_ns < waits.count * SPIN_NS
+    };
+    calls.iter().any(is_one)
+}
+
 /// The calls of a recording.
 struct Seen {
     seconds: f64,
     sums: BTreeMap<u64, Waits>,
-    /// The time of each call in each thread, in nanoseconds.
-    threads: BTreeMap<u32, BTreeMap<u64, u64>>,
+    /// The number and time of each call in each thread.
+    threads: BTreeMap<u32, BTreeMap<u64, Waits>>,
     /// Receives that have brought something.
     received: f64,
 }
@@ -100,9 +109,11 @@ struct Seen {
 impl Seen {
     fn of(pairs: &Pairs, seconds: f64) -> Self {
         let sums = sums(pairs);
-        let mut threads: BTreeMap<u32, BTreeMap<u64, u64>> = BTreeMap::new();
+        let mut threads: BTreeMap<u32, BTreeMap<u64, Waits>> = BTreeMap::new();
         for ((number, stack), waits) in &pairs.all {
-            *threads.entry(stack.thread).or_default().entry(*number).or_default() += waits.time_ns;
+            let all = threads.entry(stack.thread).or_default().entry(*number).or_default();
+            all.count += waits.count;
+            all.time_ns += waits.time_ns;
         }
         let received = sums.iter().filter(|(number, _)| is_receive(&name(**number)));
         let received: u64 = received
@@ -115,14 +126,18 @@ impl Seen {
     fn share(&self, numbers: &[u64]) -> f64 {
         // The thread of a runtime that only looks at the clock from time to time works for nobody.
         let is_sleep = numbers.iter().any(|number| name(*number).ends_with("nanosleep"));
-        let is_meant = |calls: &&BTreeMap<u64, u64>| {
-            !is_sleep || calls.keys().any(|number| is_receive(&name(*number)))
+        let is_meant = |calls: &&BTreeMap<u64, Waits>| {
+            !is_sleep || (calls.keys().any(|number| is_receive(&name(*number))) && !spins(calls))
         };
-        let of = |calls: &BTreeMap<u64, u64>| {
-            let time: u64 = numbers.iter().filter_map(|number| calls.get(number)).sum();
+        let of = |calls: &BTreeMap<u64, Waits>| {
+            let time = |number: &u64| calls.get(number).map(|waits| waits.time_ns);
+            let time: u64 = numbers.iter().filter_map(time).sum();
             let is_other = |number: &u64| !numbers.contains(number) && is_wait(*number);
-            let waits: u64 =
-                calls.iter().filter(|(number, _)| is_other(number)).map(|(_, time)| time).sum();
+            let waits: u64 = calls
+                .iter()
+                .filter(|(number, _)| is_other(number))
+                .map(|(_, one)| one.time_ns)
+                .sum();
             let working =
                 (self.seconds * 1e9 - waits as f64).max(self.seconds * 1e9 * LEAST_WORKING);
             time as f64 * 100.0 / working
@@ -149,7 +164,10 @@ impl Seen {
             };
             let Some((known, _, failure, cause)) = FAILURES.iter().find(is_cause) else { continue };
             let usual = USUAL.iter().find(|(usual, ..)| usual == known);
-            let is_start = call.starts_with("clone") || call.ends_with("fork");
+            // What makes something anew does not try it again and again until nothing is left.
+            let is_start =
+                ["clone", "io_setup", "timer_create"].iter().any(|begin| call.starts_with(begin))
+                    || call.ends_with("fork");
             let (least, rate) = usual
                 .filter(|_| !is_start)
                 .map_or((WORTH, WORTH_RATE), |(_, least, rate)| (*least, *rate));
@@ -398,6 +416,23 @@ mod tests {
     }
 
     #[test]
+    fn an_error_means_for_some_calls_what_it_means_for_no_other() {
+        for (call, error, limit) in [
+            (Sysno::inotify_init1, Errno::EMFILE, "fs.inotify.max_user_instances"),
+            (Sysno::inotify_add_watch, Errno::ENOSPC, "fs.inotify.max_user_watches"),
+            (Sysno::epoll_ctl, Errno::ENOSPC, "fs.epoll.max_user_watches"),
+            (Sysno::io_setup, Errno::EAGAIN, "fs.aio-max-nr"),
+            (Sysno::io_uring_setup, Errno::ENOMEM, "ulimit -l"),
+            (Sysno::openat, Errno::EMFILE, "LimitNOFILE"),
+        ] {
+            let mut pairs = calls(&[(call, 100, 100)]);
+            pairs.errors.insert((call as u64, error.into_raw()), 50);
+            let told = call_remarks(&pairs, 1.0);
+            assert!(told.len() == 1 && told[0].contains(limit), "{told:?}");
+        }
+    }
+
+    #[test]
     fn calls_that_cost_and_those_that_no_request_needs_are_named() {
         let pairs = calls(&[
             (Sysno::read, 1_000, 1_000_000),
@@ -409,6 +444,17 @@ mod tests {
         let wanted =
             ["newfstatat: 50000 calls a second, 30 %", "getppid: 20000 calls a second, 8 %"];
         assert_eq!(told, wanted);
+    }
+
+    #[test]
+    fn a_runtime_that_spins_in_short_sleeps_is_told_from_a_program_that_polls() {
+        let sleeps = |call: Sysno, mean_ns: u64| {
+            told(&calls(&[(Sysno::read, 900, 90_000), (call, 5_000, 5_000 * mean_ns)]), 1.0)
+        };
+        assert_eq!(sleeps(Sysno::nanosleep, 60_000), [""; 0]);
+        assert_eq!(sleeps(Sysno::nanosleep, 150_000), ["nanosleep: 5000 calls a second, 75 %"]);
+        let usual = ["clock_nanosleep: 5000 calls a second, 30 %"];
+        assert_eq!(sleeps(Sysno::clock_nanosleep, 60_000), usual);
     }
 
     #[test]
