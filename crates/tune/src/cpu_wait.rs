@@ -27,6 +27,8 @@ pub(crate) struct CpuWait {
     pub(crate) run: f64,
     /// In the queue of a CPU because other programs had it.
     pub(crate) for_others: f64,
+    /// The part of it that others used of the CPUs: less, if several threads waited at once.
+    pub(crate) taken: f64,
     /// In the queue of a CPU because other threads of the server had it.
     pub(crate) for_own: f64,
     /// Stopped by the quota of a control group.
@@ -89,14 +91,15 @@ impl CpuWait {
         let by_others = by_others.min(known);
         all.wanting = wanting;
         // Threads that have a CPU each do not wait for each other.
-        let share = if wanting <= all.cpus.len() {
-            1.0
-        } else {
-            by_others / (by_others + all.run).max(f64::MIN_POSITIVE)
+        let is_crowded = wanting > all.cpus.len();
+        let share = match is_crowded {
+            true => by_others / (by_others + all.run).max(f64::MIN_POSITIVE),
+            false => 1.0,
         };
-        // However many threads wait, others take no more from them than they use.
-        all.for_others = (wait * share).min(by_others);
-        all.for_own = if wanting <= all.cpus.len() { 0.0 } else { wait - all.for_others };
+        all.taken = (wait * share).min(by_others);
+        // All threads of a crowd wait while another program has the CPU.
+        all.for_others = if is_crowded { wait * share } else { all.taken };
+        all.for_own = wait * (1.0 - share);
         Ok(all)
     }
 
@@ -109,8 +112,17 @@ impl CpuWait {
     /// when it wanted to run.
     pub(crate) fn lost_of_time(&self, wait: f64, seconds: f64) -> f64 {
         let threads = if self.busy.is_empty() { self.wanting } else { self.busy.len() };
-        let wanted = self.run + self.for_others + self.for_own;
-        100.0 * wait / wanted.max(seconds * threads.max(1) as f64).max(f64::MIN_POSITIVE)
+        100.0 * wait / self.wanted().max(seconds * threads.max(1) as f64).max(f64::MIN_POSITIVE)
+    }
+
+    /// Time in which its threads ran or wanted to.
+    pub(crate) fn wanted(&self) -> f64 {
+        self.run + self.for_others + self.for_own
+    }
+
+    /// The share of their time for which its threads waited for each other, in percent.
+    pub(crate) fn lost_to_own(&self) -> f64 {
+        100.0 * self.for_own / self.wanted().max(f64::MIN_POSITIVE)
     }
 
     /// CPUs that were idle between the readings, of those that this selects, in seconds.

@@ -155,11 +155,37 @@ fn of_words(environment: &str, line: &str) -> Vec<String> {
             held.into_iter().flat_map(str::split_whitespace).filter_map(|word| of(&WORDS, word)),
         );
     }
-    // The words behind the first one that is no option are the program's own.
-    let mut words = line.split('\0');
-    let _program = words.next();
+    found.extend(options(line).into_iter().filter_map(|word| of(&WORDS, word)));
     found
-        .extend(words.take_while(|word| word.starts_with('-')).filter_map(|word| of(&WORDS, word)));
+}
+
+/// Options of Java and Node whose value is the next word.
+const WITH_VALUE: [&str; 14] = [
+    "-cp",
+    "-classpath",
+    "--class-path",
+    "-p",
+    "--module-path",
+    "--add-modules",
+    "--add-opens",
+    "--add-exports",
+    "--add-reads",
+    "-r",
+    "--require",
+    "--import",
+    "-C",
+    "--conditions",
+];
+
+/// The options of a command line. The words behind the first one that is none are the program's own.
+fn options(line: &str) -> Vec<&str> {
+    let (mut found, mut words) = (Vec::new(), line.split('\0').skip(1));
+    while let Some(word) = words.next().filter(|word| word.starts_with('-')) {
+        found.push(word);
+        if WITH_VALUE.contains(&word) {
+            let _value = words.next();
+        }
+    }
     found
 }
 
@@ -252,6 +278,8 @@ mod tests {
         let names: Vec<String> =
             SwitchedOn::read(&found.concat()).into_iter().map(|one| one.name).collect();
         assert_eq!(names, ["MALLOC_PERTURB_=165", "--inspect=0", "--prof"]);
+        let found = of_words("", "java\0-cp\0app.jar\0-Xint\0Main\0-Xdebug\0");
+        assert_eq!(found, ["60 95 -Xint\n"], "an option with a value ends none");
         let program = "/usr/libexec/valgrind/memcheck-amd64-linux";
         assert_eq!(of_paths(&PROGRAMS, program).collect::<String>(), "10 99 valgrind\n");
     }

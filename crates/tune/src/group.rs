@@ -52,7 +52,7 @@ pub(crate) fn groups_of(files: &HostFiles, process: u32) -> Result<Vec<Group>, S
 }
 
 /// Controllers of version 1 that count something here. Several may have one hierarchy.
-const COUNTED: [&str; 5] = ["cpu", "cpuset", "memory", "pids", "blkio"];
+const COUNTED: [&str; 6] = ["cpu", "cpuset", "memory", "pids", "blkio", "freezer"];
 
 /// A mounted hierarchy.
 struct Mount {
@@ -140,6 +140,11 @@ pub(crate) struct GroupCounts {
     pub(crate) memory: Option<(u64, u64)>,
     /// How often it met that bound.
     pub(crate) memory_events: u64,
+    /// Bytes of its TCP sockets, and those above which their buffers are kept small (`memory.kmem.tcp`, version 1
+    /// alone). The kernel does not count how often that was.
+    pub(crate) sockets: Option<(u64, u64)>,
+    /// Programs that were killed for it.
+    pub(crate) killed: u64,
     /// Pages that were freed for that bound, and were needed again soon after (`workingset_refault`).
     pub(crate) refaults: u64,
     /// Programs and threads, and how many there may be.
@@ -148,6 +153,8 @@ pub(crate) struct GroupCounts {
     pub(crate) refused_tasks: u64,
     /// Bounds for requests of disks, as the kernel writes them: `8:0 wiops=20`; empty if it has none.
     pub(crate) disks: String,
+    /// Whether a freezer holds all that is in it.
+    pub(crate) frozen: bool,
     /// Microseconds in which something in it waited, by resource.
     pub(crate) pressure: BTreeMap<String, u64>,
 }
@@ -163,6 +170,10 @@ impl Group {
                     self.number(files, "memory.limit_in_bytes").filter(|most| *most < 1 << 60),
                 ),
                 memory_events: self.number(files, "memory.failcnt").unwrap_or(0),
+                sockets: self
+                    .number(files, "memory.kmem.tcp.usage_in_bytes")
+                    .zip(self.number(files, "memory.kmem.tcp.limit_in_bytes")),
+                killed: self.count(files, "memory.oom_control", "oom_kill"),
                 refaults: self.refaults(files),
                 ..GroupCounts::default()
             },
@@ -171,6 +182,12 @@ impl Group {
                 ..GroupCounts::default()
             },
             Some("pids") => self.of_tasks(files),
+            Some("freezer") => GroupCounts {
+                frozen: files
+                    .text(&format!("{}/freezer.state", self.place))
+                    .is_some_and(|state| state == "FROZEN"),
+                ..GroupCounts::default()
+            },
             Some("blkio") => GroupCounts { disks: self.of_disks(files), ..GroupCounts::default() },
             Some(_) => GroupCounts::default(),
         }
@@ -182,6 +199,11 @@ impl Group {
 
     fn lines(&self, files: &HostFiles, name: &str) -> BTreeMap<String, u64> {
         named(&files.text(&format!("{}/{name}", self.place)).unwrap_or_default())
+    }
+
+    /// A line of a file with its number; 0 if it is not there.
+    fn count(&self, files: &HostFiles, name: &str, line: &str) -> u64 {
+        self.lines(files, name).get(line).copied().unwrap_or(0)
     }
 
     /// Version 1 has lines of the group alone, and of all below it (`total_`).
@@ -219,8 +241,10 @@ impl Group {
             cpus: files.text(&format!("{}/cpuset.cpus.effective", self.place)).unwrap_or_default(),
             memory: self.number(files, "memory.current").zip(most.into_iter().flatten().min()),
             memory_events: event("high") + event("max"),
+            killed: event("oom_kill"),
             refaults: self.refaults(files),
             disks: files.text(&format!("{}/io.max", self.place)).unwrap_or_default(),
+            frozen: self.count(files, "cgroup.events", "frozen") == 1,
             pressure: pressure.collect(),
             ..self.of_tasks(files)
         }
@@ -256,7 +280,7 @@ impl Group {
     fn of_tasks(&self, files: &HostFiles) -> GroupCounts {
         GroupCounts {
             tasks: self.number(files, "pids.current").zip(self.number(files, "pids.max")),
-            refused_tasks: self.lines(files, "pids.events").get("max").copied().unwrap_or(0),
+            refused_tasks: self.count(files, "pids.events", "max"),
             ..GroupCounts::default()
         }
     }

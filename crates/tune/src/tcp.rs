@@ -54,7 +54,7 @@ pub(crate) struct TcpSocket {
 }
 
 /// The numbers that are read: name, offset in `struct tcp_info`, bytes.
-const NUMBERS: [(&str, usize, usize); 21] = [
+const NUMBERS: [(&str, usize, usize); 22] = [
     ("retransmits", 2, 1),
     ("backoff", 4, 1),
     ("mss", 16, 4),
@@ -66,6 +66,7 @@ const NUMBERS: [(&str, usize, usize); 21] = [
     ("rtt_us", 68, 4),
     ("window", 80, 4),
     ("resent", 100, 4),
+    ("pace", 112, 8),
     ("acked_bytes", 120, 8),
     ("received_bytes", 128, 8),
     ("segments_sent", 136, 4),
@@ -220,7 +221,8 @@ fn socket(message: &[u8]) -> Option<(u64, TcpSocket)> {
         match kind {
             INFO => NUMBERS.iter().for_each(|(name, at, bytes)| {
                 let number = content.get(*at..at + bytes).map_or(0, number);
-                values.insert((*name).to_owned(), number);
+                // A pace without a bound is all ones.
+                values.insert((*name).to_owned(), if number == u64::MAX { 0 } else { number });
             }),
             MEMORY => BUFFERS.iter().for_each(|(name, at)| {
                 let number = content.get(at * 4..at * 4 + 4).map_or(0, number);

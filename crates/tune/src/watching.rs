@@ -29,7 +29,7 @@ pub(crate) struct Watched {
     pub(crate) process: u32,
     pub(crate) looks: u32,
     pub(crate) running: u32,
-    /// Stopped by a signal or a debugger.
+    /// Stopped by a signal, a debugger or a freezer.
     pub(crate) stopped: u32,
     /// In a wait that no signal ends, mostly for a disk.
     pub(crate) disk: u32,
@@ -81,18 +81,26 @@ impl Watched {
         match stat.state {
             'R' => self.running += 1,
             'T' | 't' => self.stopped += 1,
-            // A thread that starts a program waits for it in this state.
-            'D' if call.as_deref() != Some(STARTS) => {
-                let at = files.text(&format!("{place}/wchan")).unwrap_or_default();
-                let is_of_memory = OF_MEMORY.iter().any(|part| at.contains(part));
-                self.disk += u32::from(!is_of_memory);
-                let at = if is_of_memory { MEMORY_LOCK.to_owned() } else { format!("at/{at}") };
-                *self.calls.entry(at).or_default() += 1;
-            }
+            'D' => self.look_at_wait(&files.text(&format!("{place}/wchan")).unwrap_or_default()),
             _ => {}
         }
         if let Some(name) = call {
             *self.calls.entry(name).or_default() += 1;
+        }
+    }
+
+    /// Notes a wait that no signal ends, in this kernel function.
+    fn look_at_wait(&mut self, at: &str) {
+        let is_in = |parts: &[&str]| parts.iter().any(|part| at.contains(part));
+        match () {
+            // A thread that starts a program waits for it in this state.
+            () if is_in(&OF_STARTS) => *self.calls.entry(STARTS.to_owned()).or_default() += 1,
+            () if is_in(&OF_FREEZERS) => self.stopped += 1,
+            () if is_in(&OF_MEMORY) => *self.calls.entry(MEMORY_LOCK.to_owned()).or_default() += 1,
+            () => {
+                self.disk += 1;
+                *self.calls.entry(format!("at/{at}")).or_default() += 1;
+            }
         }
     }
 
@@ -159,6 +167,11 @@ const OF_MEMORY: [&str; 9] = [
 ];
 pub(crate) const MEMORY_LOCK: &str = "memory-lock";
 
+/// Parts of names of those in which a thread waits until a program that it starts runs, whichever call started it; and
+/// of those in which a freezer holds it.
+const OF_STARTS: [&str; 2] = ["kernel_clone", "vfork"];
+const OF_FREEZERS: [&str; 1] = ["refrigerator"];
+
 /// The call in which a thread waits for the lock of a file.
 pub(crate) const FILE_LOCK: &str = "file-lock";
 
@@ -178,7 +191,6 @@ const CALLS: &[(i64, &str)] = &[
     (46, "write"),
     (45, "receive"),
     (47, "receive"),
-    (58, STARTS),
     (61, "wait-child"),
     (72, "fcntl"),
     (73, FILE_LOCK),
@@ -281,6 +293,24 @@ mod tests {
         let text = format!("{}\nnonsense\n", one.line(7));
         assert_eq!(Watched::read(&text), BTreeMap::from([(7, one.clone())]));
         assert_eq!((one.seen_in("futex/"), one.seen_in("fsync"), one.seen_in("write")), (9, 2, 0));
+    }
+
+    #[test]
+    fn waits_that_no_signal_ends_are_told_by_their_place() {
+        let at = |place: &str| {
+            let mut one = Watched::default();
+            one.look_at_wait(place);
+            let calls: Vec<String> = one.calls.into_keys().collect();
+            (one.disk, one.stopped, calls.concat())
+        };
+        for (place, told) in [
+            ("folio_wait_bit_common", (1, 0, "at/folio_wait_bit_common")),
+            ("kernel_clone", (0, 0, STARTS)),
+            ("__vm_munmap", (0, 0, MEMORY_LOCK)),
+            ("__refrigerator", (0, 1, "")),
+        ] {
+            assert_eq!(at(place), (told.0, told.1, told.2.to_owned()), "{place}");
+        }
     }
 
     #[test]

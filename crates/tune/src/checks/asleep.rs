@@ -7,14 +7,14 @@ use crate::cpu_wait::CpuWait;
 use crate::finding::{Finding, Judged, Percent, Price};
 use crate::host::HostReading;
 use crate::processes::{Process, variable_of};
-use crate::tcp::TcpSocket;
 use crate::watching::{FILE_LOCK, MEMORY_LOCK, Watched};
 
 use super::file_locks::{self, tried_again};
+use super::growth::late;
 use super::no_disk::no_disk;
 use super::reclaimed::read_again;
+use super::serving::{is_serving, serving, spins, woken};
 use super::unread::{always_running, unread};
-use super::waiting::waits_inside;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -90,13 +90,6 @@ pub(super) const CHECKS: &[Check] = &[
 /// Waiting threads, on average, from which a lock costs.
 const WAITERS: f64 = 0.1;
 
-/// The calls in which a thread that serves requests waits for them.
-const SERVING: [&str; 3] = ["events", "receive", "read/socket"];
-
-fn is_serving(thread: &Watched) -> bool {
-    SERVING.iter().any(|call| thread.seen_in(call) > 0)
-}
-
 /// A futex that several threads wait for.
 struct Lock {
     address: u64,
@@ -144,14 +137,6 @@ fn lock(host: &HostReading) -> Option<(Lock, BTreeMap<u32, Watched>)> {
 
 /// Wake-ups of a thread per second from which it takes part in something.
 const OFTEN: f64 = 20.0;
-
-pub(super) fn woken(host: &HostReading, thread: u32) -> f64 {
-    let count = |counters: &crate::counters::Counters| counters.threads.get(&thread)?.wake_ups;
-    match (count(&host.before), count(&host.now), host.seconds) {
-        (Some(before), Some(now), Some(seconds)) => now.saturating_sub(before) as f64 / seconds,
-        _ => 0.0,
-    }
-}
 
 /// Whether a program has a lock for its whole interpreter.
 fn is_interpreter(host: &HostReading, process: u32) -> bool {
@@ -317,13 +302,18 @@ const IDLE: f64 = 0.02;
 /// The share of its looks at which a thread was seen in something, of those at which it was that or ran, for the thread
 /// with the most of it; in percent.
 pub(super) fn most(host: &HostReading, seen: impl Fn(&Watched) -> u32) -> (f64, usize) {
+    most_of(host, |_, one| seen(one))
+}
+
+/// The same by the number of each thread, too.
+fn most_of(host: &HostReading, seen: impl Fn(u32, &Watched) -> u32) -> (f64, usize) {
     let all = host.watched();
-    let share = |one: &Watched| {
-        let (seen, working) = (seen(one), one.running.max(1));
+    let share = |(thread, one): (&u32, &Watched)| {
+        let (seen, working) = (seen(*thread, one), one.running.max(1));
         // Once may be a coincidence.
         if seen < 2 { 0.0 } else { 100.0 * f64::from(seen) / f64::from(seen + working) }
     };
-    let shares: Vec<f64> = all.values().filter(|one| one.looks > 0).map(share).collect();
+    let shares: Vec<f64> = all.iter().filter(|(_, one)| one.looks > 0).map(share).collect();
     let count = shares.iter().filter(|share| **share >= NOTICED).count();
     (shares.into_iter().fold(0.0, f64::max), count)
 }
@@ -332,7 +322,10 @@ pub(super) fn most(host: &HostReading, seen: impl Fn(&Watched) -> u32) -> (f64, 
 pub(super) const NOTICED: f64 = 5.0;
 
 fn waits(host: &HostReading, what: &str, none: &str, seen: impl Fn(&Watched) -> u32) -> Judged {
-    let (share, count) = most(host, seen);
+    told(what, none, most(host, seen))
+}
+
+fn told(what: &str, none: &str, (share, count): (f64, usize)) -> Judged {
     if share < NOTICED {
         return Finding::good(none);
     }
@@ -377,24 +370,15 @@ fn slept(host: &HostReading) -> Judged {
     if let Some((text, _)) = of_tries(host, &serves) {
         return Finding::good(format!("{text}: see app.lock"));
     }
-    waits(host, "sleep by the clock", "no thread that serves was seen asleep", |one| {
-        if serves(one) { one.seen_in("sleep") } else { 0 }
-    })
+    let what = format!("sleep by the clock{}", late(host));
+    let asleep = most_of(host, |thread, one| match serves(one) && !spins(host, thread, one) {
+        true => one.seen_in("sleep"),
+        false => 0,
+    });
+    told(&what, "no thread that serves was seen asleep", asleep)
 }
 
 /// Whether `app.sleep` tells of sleeps by the clock; told as calls a second time, they would stand before their cause.
 pub(super) fn sleeps_are_told(host: &HostReading) -> bool {
     matches!(slept(host), Ok(Finding::Costs(..)))
-}
-
-/// Tells whether a thread serves requests: one beside others that does nothing but sleep does not.
-fn serving(host: &HostReading) -> impl Fn(&Watched) -> bool {
-    let all = host.watched();
-    let unread = |one: &TcpSocket| one.number("received_queue") > 0;
-    let is_asked = host.now.sockets.iter().flatten().any(unread);
-    let is_waited_for = waits_inside(host);
-    move |one: &Watched| {
-        let same = all.values().filter(|other| other.process == one.process);
-        is_serving(one) || is_waited_for || (is_asked && same.count() == 1)
-    }
 }

@@ -7,7 +7,8 @@ use crate::host::HostReading;
 use crate::tcp::TcpSocket;
 
 use super::calls::recorded;
-use super::transport::Pairs;
+use super::groups::starved_sockets;
+use super::pairs::Pairs;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -113,6 +114,11 @@ pub(super) fn busy(host: &HostReading) -> Option<f64> {
     limited(host, "buffer_full_us").ok().map(|(_, busy, _)| busy)
 }
 
+/// The same without that in which clients had no room.
+pub(super) fn busy_sending(host: &HostReading) -> Option<f64> {
+    limited(host, "peer_full_us").ok().map(|(share, busy, _)| busy * (1.0 - share / 100.0).max(0.0))
+}
+
 fn send_buffer(host: &HostReading) -> Judged {
     let (share, busy, count) = limited(host, "buffer_full_us")?;
     let sockets = host.now.sockets.iter().flatten().filter(|one| one.side.is_connection());
@@ -123,6 +129,9 @@ fn send_buffer(host: &HostReading) -> Judged {
         busy * 100.0,
         least.unwrap_or(0) >> 10
     );
+    if let Some(why) = starved_sockets(host) {
+        return Finding::good(format!("{text}; {why}: see env.memory"));
+    }
     // The kernel begins with more, and lets it grow: less was asked for with SO_SNDBUF.
     let begin = host.text("/proc/sys/net/ipv4/tcp_wmem").unwrap_or_default();
     let begin = begin.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());

@@ -9,6 +9,7 @@ use crate::host::HostReading;
 use crate::server::ServerThread;
 use crate::tcp::{Side, TcpSocket};
 
+use super::drops::drops_are_told;
 use super::own_bounds::is_limited;
 use super::sockets::{accept_queue_room, overflowed};
 
@@ -178,14 +179,16 @@ fn corked(host: &HostReading) -> Option<Judged> {
         let all = all.iter().flatten().filter(|one| one.side == Side::Accepted && one.state == 1);
         let waits = |one: &&TcpSocket| {
             let unsent = one.number("unsent");
-            unsent > 0 && unsent < one.number("mss") && one.number("unacked") == 0
+            let is_paced = one.number("pace") > 0;
+            unsent > 0 && unsent < one.number("mss") && one.number("unacked") == 0 && !is_paced
         };
         (all.clone().filter(waits).count(), all.count())
     };
     let (before, now) = (accepted(&host.before.sockets), accepted(&host.now.sockets));
     let (waiting, all) = (before.0 + now.0, before.1 + now.1);
     let share = waiting as f64 / all.max(1) as f64;
-    (share >= DELAYED).then(|| {
+    // What this host drops on its way out stays unsent, too.
+    (share >= DELAYED && !drops_are_told(host)).then(|| {
         let text = format!(
             "{waiting} of {all} connections kept the last part of an answer back although nothing was on its way: \
              TCP_CORK or MSG_MORE, which are never taken back"

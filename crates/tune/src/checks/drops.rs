@@ -9,7 +9,8 @@ use crate::drops::{DroppedPackets, PLACE};
 use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 
-use super::transport::{AFTER_TIMEOUT, Pairs};
+use super::pairs::Pairs;
+use super::transport::AFTER_TIMEOUT;
 
 pub(super) const CHECKS: &[Check] = &[Check {
     id: "net.drops",
@@ -86,6 +87,11 @@ fn dropped(host: &HostReading) -> Judged {
     };
     let waits = 100.0 * rate * AFTER_TIMEOUT.1 / pairs.count() as f64;
     Finding::scaled(text, Percent::between(0.0, waits.min(95.0)))
+}
+
+/// Whether `net.drops` tells of packets that this host drops.
+pub(super) fn drops_are_told(host: &HostReading) -> bool {
+    matches!(dropped(host), Ok(Finding::Costs(..)))
 }
 
 fn in_words(counts: &BTreeMap<String, u64>) -> String {

@@ -6,6 +6,8 @@ use crate::cpu_wait::CpuWait;
 use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 
+use super::asleep::most;
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "env.steal",
@@ -104,10 +106,18 @@ fn neighbours(host: &HostReading) -> Judged {
     let Some((share, first)) = wait.others.first() else {
         return Finding::good("no other program used its CPUs");
     };
-    let name = host.now.programs.get(first).map_or("", |stat| &*stat.name);
+    let stat = host.now.programs.get(first);
+    let name = stat.map_or("", |stat| &*stat.name);
+    // Such a program has a CPU whenever it wants one, whatever nice values and weights say (sched(7)).
+    let policy = match stat.map_or(0, |stat| stat.policy) {
+        1 => ", with a real-time priority (SCHED_FIFO)",
+        2 => ", with a real-time priority (SCHED_RR)",
+        6 => ", with a real-time priority (SCHED_DEADLINE)",
+        _ => "",
+    };
     let all: f64 = wait.others.iter().map(|(share, _)| share).sum();
     let text = format!(
-        "{name} ({first}) uses {:.0} % of a CPU there, all others together {:.0} %; the server waited for \
+        "{name} ({first}) uses {:.0} % of a CPU there{policy}, all others together {:.0} %; the server waited for \
          them {lost:.0} % of the time",
         share * 100.0,
         (all - share) * 100.0,
@@ -146,8 +156,7 @@ fn pressure(host: &HostReading) -> Judged {
     if host.process.is_some()
         && let Ok(wait) = CpuWait::of(host)
     {
-        let waited = wait.for_others + wait.for_own;
-        let lost = wait.lost_of_time(waited, host.seconds.unwrap_or(1.0));
+        let lost = wait.lost(wait.for_others + wait.for_own);
         return Finding::good(format!(
             "the server waited for a CPU {lost:.0} % of the time; see env.neighbours and app.workers"
         ));
@@ -187,6 +196,12 @@ fn disk(host: &HostReading) -> Judged {
     let whose =
         if of_server.is_some() { "a thread of its control group" } else { "a thread of the host" };
     let text = format!("{whose} waited for a disk {share:.0} % of the time");
+    // Others of its group may have waited: its group may be that of the whole host.
+    let is_seen = host.watched().values().any(|one| one.looks > 0);
+    let (of_threads, _) = most(host, |one| one.disk.max(one.seen_in("fsync")));
+    if is_seen && of_threads < NOTICED {
+        return Finding::good(format!("{text}, but none of the server was seen waiting"));
+    }
     if share >= WAITED_FOR_DISK && (host.process.is_none() || of_server.is_some()) {
         return Finding::seen(text, share / 100.0);
     }

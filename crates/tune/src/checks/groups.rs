@@ -5,6 +5,7 @@ use crate::cpu_wait::CpuWait;
 use crate::finding::{Finding, Judged, Percent};
 use crate::group::{GroupCounts, groups_of};
 use crate::host::HostReading;
+use crate::processes::ProcessStat;
 
 use super::asleep::{NOTICED, most};
 use super::reclaimed::read_again;
@@ -112,8 +113,44 @@ fn quota(host: &HostReading) -> Judged {
 /// Memory, relative to a limit, from which it costs.
 const NEAR: f64 = 0.95;
 
+/// The price of workers that are killed in the middle of what they do, and of sockets that have no memory: unknown, and
+/// rarely little.
+const KILLED: Percent = Percent { low: 40.0, high: 98.0 };
+
+/// Programs of a control group that were killed for its memory limit, in words.
+pub(super) fn killed(host: &HostReading) -> Option<String> {
+    let count = |(place, now): (&String, &GroupCounts)| {
+        let count = now.killed.saturating_sub(host.before.groups.get(place)?.killed);
+        (count > 0 && host.seconds.is_some()).then(|| (count, place.clone()))
+    };
+    // A group above counts those of all below it: the limit is that of the innermost one.
+    let (count, place) = host.now.groups.iter().filter_map(count).max_by_key(|one| one.1.len())?;
+    Some(format!("{count} programs in {place} were killed for its memory limit {}", host.span()))
+}
+
+/// Sockets of a control group that are at the limit of their memory, in words.
+pub(super) fn starved_sockets(host: &HostReading) -> Option<String> {
+    let starved = |(place, group): (&String, &GroupCounts)| {
+        let (used, most) = group.sockets.filter(|(used, most)| used >= most)?;
+        Some(format!(
+            "the TCP sockets in {place} use {} of {} KiB (memory.kmem.tcp.limit_in_bytes)",
+            used >> 10,
+            most >> 10
+        ))
+    };
+    host.now.groups.iter().find_map(starved)
+}
+
 fn memory(host: &HostReading) -> Judged {
     let groups = groups(host)?;
+    if let Some(text) = starved_sockets(host) {
+        return Finding::scaled(text, KILLED);
+    }
+    if let Some(text) = killed(host) {
+        let bound = groups.iter().filter_map(|(_, _, now)| now.memory).map(|(_, most)| most).min();
+        let bound = bound.map_or_else(String::new, |most| format!(", {} MiB", most >> 20));
+        return Finding::scaled(format!("{text}{bound}"), KILLED);
+    }
     let mut text = "none of its control groups has one".to_owned();
     for (place, before, now) in groups {
         let Some((used, most)) = now.memory else { continue };
@@ -159,12 +196,23 @@ fn of_reading(host: &HostReading, text: &str) -> Option<Judged> {
 /// The price of work that no thread or program could be started for: unknown, and rarely little.
 const REFUSED: Percent = Percent { low: 10.0, high: 60.0 };
 
+/// Programs of the server that have ended and are kept because nobody has waited for them, in words.
+fn ended(host: &HostReading) -> String {
+    let is_one = |stat: &&ProcessStat| stat.state == 'Z' && host.now.members.contains(&stat.parent);
+    match host.now.programs.values().filter(is_one).count() {
+        few if few < 10 => String::new(),
+        count => format!(
+            ", {count} of them programs that have ended, for which their parent has not waited (zombies)"
+        ),
+    }
+}
+
 fn tasks(host: &HostReading) -> Judged {
     let groups = groups(host)?;
     let mut text = "none of its control groups has one".to_owned();
     for (place, before, now) in groups {
         let Some((used, most)) = now.tasks else { continue };
-        text = format!("{place} has {used} of {most}");
+        text = format!("{place} has {used} of {most}{}", ended(host));
         let refused = now.refused_tasks.saturating_sub(before.refused_tasks);
         if refused > 0 && host.seconds.is_some() {
             let text = format!("{text}; {refused} were refused {}", host.span());

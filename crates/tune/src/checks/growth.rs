@@ -195,6 +195,18 @@ fn full(host: &HostReading) -> Judged {
 /// The usual timer slack, in nanoseconds.
 const USUAL: u64 = 50_000;
 
+/// How late each sleep of the server may end, in words, if that is more than usual.
+pub(super) fn late(host: &HostReading) -> String {
+    let slack =
+        host.process.and_then(|process| host.number(&format!("/proc/{process}/timerslack_ns")));
+    match slack.filter(|slack| *slack > USUAL) {
+        Some(slack) => {
+            format!(", each up to {:.1} ms longer than asked (timer slack)", slack as f64 / 1e6)
+        }
+        None => String::new(),
+    }
+}
+
 fn slack(host: &HostReading) -> Judged {
     let process = super::server(host)?;
     match host.number(&format!("/proc/{process}/timerslack_ns")) {

@@ -8,6 +8,7 @@ use crate::processes::Process;
 use crate::watching::STARTS;
 
 use super::asleep::{NOTICED, most, waits_are_seen};
+use super::groups::killed;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -18,7 +19,8 @@ pub(super) const CHECKS: &[Check] = &[
         risk: Risk::Process,
         lost: "what has stopped it: a debugger, job control, a freezer",
         why: "A program that SIGSTOP or a debugger has stopped does nothing, and its clients wait.",
-        fix: "`kill -CONT PID`; end the debugger, or the tool that takes its stacks by stopping it.",
+        fix: "`kill -CONT PID`; end the debugger, or the tool that takes its stacks by stopping it. A frozen control \
+              group: `systemctl thaw UNIT`, `docker unpause`, 0 in its cgroup.freeze, THAWED in its freezer.state.",
         source: "proc_pid_stat(5)",
         judge: stopped,
     },
@@ -53,6 +55,11 @@ pub(super) const CHECKS: &[Check] = &[
 
 fn stopped(host: &HostReading) -> Judged {
     waits_are_seen(host)?;
+    if let Some((place, _)) = host.now.groups.iter().find(|(_, group)| group.frozen) {
+        let text =
+            format!("the control group {place} is frozen, and all that is in it stands still");
+        return Finding::measured(text, Percent::between(90.0, 100.0));
+    }
     if tracer(host).is_some() {
         return Finding::good("it is traced: see app.tracer");
     }
@@ -94,6 +101,9 @@ const STARTED: f64 = 20.0;
 
 fn children(host: &HostReading) -> Judged {
     super::server(host)?;
+    if let Some(text) = killed(host) {
+        return Finding::good(format!("{text}: see env.memory"));
+    }
     let (Some(seconds), Ok(wait)) = (host.seconds, CpuWait::of(host)) else {
         return Finding::unknown("needs two readings of the server");
     };

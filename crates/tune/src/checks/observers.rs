@@ -155,8 +155,8 @@ fn taken_by(observers: &[&Observer], host: &HostReading) -> f64 {
     let (Ok(wait), Some(seconds)) = (CpuWait::of(host), host.seconds) else { return 0.0 };
     let is_one = |process: u32| observers.iter().any(|one| one.process == process);
     let used = wait.others.iter().filter(|(_, process)| is_one(*process));
-    let used = used.map(|(share, _)| share * seconds).sum::<f64>().min(wait.for_others);
-    wait.lost_of_time(used, seconds)
+    let used = used.map(|(share, _)| share * seconds).sum::<f64>().min(wait.taken);
+    wait.lost_of_time(wait.for_others * used / wait.taken.max(f64::MIN_POSITIVE), seconds)
 }
 
 fn programs(host: &HostReading) -> Judged {

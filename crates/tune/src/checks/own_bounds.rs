@@ -8,8 +8,10 @@ use crate::finding::{Finding, Judged, Percent};
 use crate::host::HostReading;
 use crate::lines::named;
 use crate::socket_looks::place;
+use crate::tcp::Side;
 
 use super::asleep::{NOTICED, is_stuck, most};
+use super::buffers::busy_sending;
 use super::peers::is_held;
 use super::waiting::idle_share;
 
@@ -39,7 +41,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A client gets more of its answer again and again without having asked anew, nothing waits in the \
               kernel, no buffer is full, and the server is idle meanwhile: the server itself waits before each part.",
         fix: "`limit_rate` of nginx, `bwlim` of HAProxy, `mod_ratelimit` of Apache, a sleep or a timer of the program \
-              between writes. Events that are pushed (SSE, WebSocket) look the same, and are no fault.",
+              between writes, `SO_MAX_PACING_RATE` of its sockets. Events that are pushed (SSE, WebSocket) look the same, and are no fault.",
         source: "struct tcp_info, tcpi_bytes_acked and tcpi_data_segs_in",
         judge: paced,
     },
@@ -127,7 +129,33 @@ pub(super) fn refused(host: &HostReading) -> Option<(String, Percent)> {
 /// Share of the connections whose answer has to be paced.
 const MANY: f64 = 0.3;
 
+/// Share of the time in which connections have something to send, from which their pace holds them up.
+const BUSY: f64 = 0.2;
+
+/// Connections whose pace the server has bounded (`SO_MAX_PACING_RATE`): the kernel has what they send, and waits.
+fn paced_by_kernel(host: &HostReading) -> Option<Judged> {
+    let accepted = host.now.sockets.iter().flatten().filter(|one| one.side == Side::Accepted);
+    let paces: Vec<u64> = accepted.map(|one| one.number("pace")).collect();
+    let bound: Vec<u64> = paces.iter().copied().filter(|pace| *pace > 0).collect();
+    let (least, busy) = (bound.iter().min()?, busy_sending(host)?);
+    let share = bound.len() as f64 / paces.len() as f64;
+    let text = format!(
+        "{} of {} connections may send {:.0} kB/s at most (SO_MAX_PACING_RATE), and had something to send {:.0} % of \
+         the time",
+        bound.len(),
+        paces.len(),
+        *least as f64 / 1e3,
+        busy * 100.0
+    );
+    let lost = 100.0 * share * busy;
+    (busy >= BUSY && share >= MANY)
+        .then(|| Finding::measured(text, Percent::between(lost * 0.5, lost)))
+}
+
 fn paced(host: &HostReading) -> Judged {
+    if let Some(found) = paced_by_kernel(host) {
+        return found;
+    }
     let sums = sums(host)?;
     let count = |name: &str| sums.get(name).copied().unwrap_or(0) as f64;
     let (paced, all) = (count("paced"), count("connections"));

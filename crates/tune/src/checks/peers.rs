@@ -12,9 +12,10 @@ use crate::name_queries::{self, NameQueries};
 use crate::processes::Process;
 use crate::tcp::{Side, TcpSocket};
 
-use super::asleep::{calls_are_seen, woken};
+use super::asleep::calls_are_seen;
 use super::calls::of_server;
 use super::process::nearly_all;
+use super::serving::woken;
 use super::waiting::idle_share;
 
 pub(super) const CHECKS: &[Check] = &[

@@ -87,7 +87,7 @@ fn workers(host: &HostReading) -> Judged {
     let (busy, cpus) = (wait.busy.len(), wait.allowed.len());
     let seconds = host.seconds.unwrap_or(1.0);
     let idle = wait.idle(host, |cpu| wait.allowed.contains(cpu)) / seconds;
-    let own = wait.lost(wait.for_own);
+    let own = wait.lost_to_own();
     if wait.wanting > wait.cpus.len() && own >= OWN_WAIT {
         let text = format!(
             "{} of its threads want a CPU and share {}{}: they waited for each other {own:.0} % of their time",
@@ -166,7 +166,7 @@ fn affinity(host: &HostReading) -> Judged {
     let noticed = NOTICED * host.seconds.unwrap_or(1.0);
     if unused < wait.run * OWN_WAIT / 100.0 || unused < noticed {
         // With other CPUs it would at least share them with what is busy there.
-        let waits = wait.lost(wait.for_own) >= OWN_WAIT && wait.wanting > wait.allowed.len();
+        let waits = wait.lost_to_own() >= OWN_WAIT && wait.wanting > wait.allowed.len();
         return match waits {
             true => Finding::set(format!("{text}; the others were busy as well meanwhile"), 0.2),
             false => Finding::good(format!("{text}; the others would do nothing more")),
@@ -179,7 +179,8 @@ fn affinity(host: &HostReading) -> Judged {
     );
     let lost = 100.0 * unused / (wait.run + unused);
     // A server that mostly sleeps for something else loses little to it.
-    let lost = lost.min(wait.lost_of_time(unused, host.seconds.unwrap_or(1.0)));
+    let waited = wait.for_own + wait.for_others;
+    let lost = lost.min(wait.lost_of_time(waited, host.seconds.unwrap_or(1.0)));
     Finding::measured(text, Percent::between(lost * 0.5, lost))
 }
 

@@ -1,7 +1,5 @@
 //! The server's TCP connections by what the kernel counts for each: losses, new connections.
 
-use std::collections::BTreeMap;
-
 use crate::check::{Check, Gain, Risk};
 use crate::cpu_wait::CpuWait;
 use crate::finding::{Finding, Judged, Percent};
@@ -10,6 +8,7 @@ use crate::tcp::TcpSocket;
 
 use super::calls::of_server;
 use super::own_bounds::refused;
+use super::pairs::Pairs;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -71,59 +70,6 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// The sockets of both readings, by port and peer.
-pub(super) struct Pairs<'h> {
-    all: Vec<(Option<&'h TcpSocket>, &'h TcpSocket)>,
-}
-
-impl<'h> Pairs<'h> {
-    pub(super) fn of(host: &'h HostReading) -> Result<Self, Finding> {
-        super::server(host)?;
-        let Some(now) = &host.now.sockets else {
-            return Finding::unknown("no TCP socket of it can be seen");
-        };
-        if host.seconds.is_none() {
-            return Finding::unknown("needs two readings of the server");
-        }
-        let before: BTreeMap<_, _> =
-            host.before.sockets.iter().flatten().map(|one| (one.key(), one)).collect();
-        let is_connection = |one: &&TcpSocket| one.side.is_connection();
-        let pair = |one: &'h TcpSocket| (before.get(&one.key()).copied(), one);
-        Ok(Self { all: now.iter().filter(is_connection).map(pair).collect() })
-    }
-
-    /// The same of connections; without one, nothing is known about them.
-    pub(super) fn of_connections(host: &'h HostReading) -> Result<Self, Finding> {
-        let pairs = Self::of(host)?;
-        match pairs.count() {
-            0 => Finding::unknown("no connection was open at the second reading"),
-            _ => Ok(pairs),
-        }
-    }
-
-    /// How many connections there are now.
-    pub(super) fn count(&self) -> usize {
-        self.all.len()
-    }
-
-    /// The connections as they are now.
-    pub(super) fn now(&self) -> impl Iterator<Item = &'h TcpSocket> {
-        self.all.iter().map(|(_, now)| *now)
-    }
-
-    /// The increase of a number over all connections.
-    pub(super) fn moved(&self, name: &str) -> u64 {
-        self.increases(name).sum()
-    }
-
-    /// The increase of a number of each connection.
-    pub(super) fn increases(&self, name: &str) -> impl Iterator<Item = u64> {
-        self.all.iter().map(move |(before, now)| {
-            now.number(name).saturating_sub(before.map_or(0, |one| one.number(name)))
-        })
-    }
-}
-
 /// Segments that are sent again, in percent, from which they cost.
 const RESENT: f64 = 0.1;
 
@@ -178,7 +124,7 @@ fn silent(pairs: &Pairs) -> Option<Judged> {
         let is_new = ["acked_bytes", "peer_full_us"].into_iter().all(same);
         now.state == 1 && waits(now) && before.is_some_and(waits) && is_new
     };
-    let (silent, all) = (pairs.all.iter().filter(is_silent).count(), pairs.all.len());
+    let (silent, all) = (pairs.all().filter(is_silent).count(), pairs.count());
     if silent < 2 || silent * 5 < all {
         return None;
     }
@@ -202,14 +148,13 @@ fn black_hole(host: &HostReading) -> Judged {
         let in_a_row = one.number("backoff").max(one.number("retransmits"));
         in_a_row >= IN_A_ROW && one.number("unacked") > 0
     };
-    let hanging: Vec<&TcpSocket> =
-        pairs.all.iter().map(|(_, now)| *now).filter(|one| one.state == 1 && hangs(one)).collect();
+    let hanging: Vec<&TcpSocket> = pairs.now().filter(|one| one.state == 1 && hangs(one)).collect();
     let full = |one: &&&TcpSocket| {
         let size = one.number("mss");
         size > LARGE && one.number("send_queue") >= size
     };
     let full = hanging.iter().filter(full).count();
-    let all = pairs.all.len();
+    let all = pairs.count();
     if full == 0 || full * 5 < all {
         return Finding::good(format!(
             "{} of {all} connections wait after timeouts",

@@ -24,7 +24,7 @@ pub(super) const CHECKS: &[Check] = &[Check {
 /// The share of the CPU time for which the server neither ran nor wanted to.
 pub(super) fn idle_share(host: &HostReading) -> f64 {
     let (Ok(wait), Some(seconds)) = (CpuWait::of(host), host.seconds) else { return 1.0 };
-    let wanted = wait.run + wait.for_others + wait.for_own + wait.for_quota;
+    let wanted = wait.wanted() + wait.for_quota;
     1.0 - (wanted / seconds / wait.cpus.len().max(1) as f64).min(1.0)
 }
 

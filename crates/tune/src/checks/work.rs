@@ -36,7 +36,7 @@ const LEAST_RUN: f64 = 0.1;
 /// less.
 fn wanted(host: &HostReading) -> f64 {
     CpuWait::of(host)
-        .map_or(1.0, |wait| 1.0 + (wait.for_others + wait.for_quota) / wait.run.max(LEAST_RUN))
+        .map_or(1.0, |wait| 1.0 + (wait.taken + wait.for_quota) / wait.run.max(LEAST_RUN))
 }
 
 fn work(host: &HostReading) -> Judged {

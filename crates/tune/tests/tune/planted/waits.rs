@@ -43,6 +43,10 @@ pub(super) fn of_threads() -> Vec<Cause> {
             happens: |_| {},
         },
         set("app.stopped", Latency, |fake| one(fake, "40 2 20 0 events=18")),
+        set("app.stopped", Latency, |fake| {
+            fake.write("sys/fs/cgroup/app/cgroup.events", "populated 1\nfrozen 1\n");
+            one(fake, "40 0 0 0 events=40");
+        }),
         set("app.tracer", Throughput, |fake| {
             fake.program(99, "strace");
             fake.write("proc/100/task/100/status", "Cpus_allowed_list:\t0\nTracerPid:\t99\n");
@@ -89,6 +93,12 @@ pub(super) fn of_uses() -> Vec<Cause> {
             },
         },
         set("app.disk-full", Throughput, |fake| fake.write("velodrome/files/100", "0.000 /log\n")),
+        Cause {
+            check: "env.memory",
+            load: Throughput,
+            plant: |fake| fake.write("sys/fs/cgroup/app/memory.events", "oom_kill 2\n"),
+            happens: |fake| fake.write("sys/fs/cgroup/app/memory.events", "oom_kill 40\n"),
+        },
         set("app.slack", Latency, |fake| fake.write("proc/100/timerslack_ns", "5000000")),
     ]
 }
@@ -193,7 +203,10 @@ pub(super) fn of_groups() -> Vec<Cause> {
         Cause {
             check: "env.disk",
             load: Latency,
-            plant: |fake| fake.write("sys/fs/cgroup/app/io.pressure", "some avg10=0 total=5\n"),
+            plant: |fake| {
+                fake.write("sys/fs/cgroup/app/io.pressure", "some avg10=0 total=5\n");
+                one(fake, "40 10 0 2 at/folio_wait_bit_common=2 events=28");
+            },
             happens: |fake| {
                 fake.write("sys/fs/cgroup/app/io.pressure", "some avg10=0 total=700005\n")
             },
