@@ -150,7 +150,7 @@ impl ClusterLink {
             is_up: self.link.is_up(),
             for_ms: now_ms.saturating_sub(self.link.since_ms()),
             server: self.link.server().map(ToString::to_string).unwrap_or_default(),
-            problem: self.link.problem().map(str::to_owned),
+            problem: self.link.problem(),
             nodes: self.link.nodes().cloned().collect(),
             stats: self.link.stats(),
         }
