@@ -194,7 +194,7 @@ kinds! {
     StoreFenced "store_fenced" Error Here
         "Another store has become the leader: this one refuses writes of its own and follows it. Another \
          event of this kind names the file with what only this one had, if there is such a thing."
-        "Clients can go on here: writes are forwarded. Look into the file for changes that are missed."
+        "Clients can go on here: writes are forwarded. `velodrome store changes FILE` prints what is missed."
     ReplicaBehind "replica_behind" Warning Here
         "A store that follows a leader does not catch up: its reads are older than they could be, and \
          writes wait."
