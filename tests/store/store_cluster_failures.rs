@@ -2,7 +2,7 @@
 //! are paused, killed, emptied or promoted; skipped where `nats-server` is not installed.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Command;
@@ -205,4 +205,42 @@ fn a_role_needs_a_cluster() {
         assert!(!refused.status.success(), "{told}");
         assert!(told.contains("`role` in [store] needs a [cluster]"), "{told}");
     }
+}
+
+#[test]
+fn a_leader_that_ends_in_order_sends_its_replicas_what_it_has_acknowledged() {
+    let test = "a_leader_that_ends_in_order_sends_its_replicas_what_it_has_acknowledged";
+    let Some(nats) = Nats::start(test) else { return };
+    let leader = node(&nats, "leader", "leader");
+    let replica = node(&nats, "one", "replica");
+    write(&leader, "first", 1);
+    until_has(&replica, "first", 1);
+    let counts: Vec<u64> = std::thread::scope(|scope| {
+        let writers: Vec<_> = ["a", "b", "c", "d"]
+            .map(|beginning| scope.spawn(|| write_until_it_ends(&leader, beginning)))
+            .into_iter()
+            .collect();
+        until("writes", || (number(&leader, "record") > 100).then_some(()));
+        leader.signal("TERM");
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+    });
+    for (beginning, count) in ["a", "b", "c", "d"].into_iter().zip(counts) {
+        assert!(count > 0);
+        until_has(&replica, beginning, count);
+    }
+}
+
+/// Writes on one connection until the server closes it, and returns how many writes were acknowledged.
+fn write_until_it_ends(server: &Server, beginning: &str) -> u64 {
+    let mut client = connect(resp(server));
+    for number in 0.. {
+        let order = format!("SET {beginning}{number} {number}\r\n");
+        let mut answer = [0; 5];
+        let answered =
+            client.write_all(order.as_bytes()).and_then(|()| client.read_exact(&mut answer));
+        if answered.is_err() || &answer != b"+OK\r\n" {
+            return number;
+        }
+    }
+    unreachable!("the server ends before the numbers do")
 }
