@@ -197,7 +197,7 @@ fn a_route_may_ask_a_server_whether_a_request_may_pass() {
     let table = table(&text);
     let asks = |path| {
         let request = RouteRequest::new(None, "GET", path, None);
-        table.find(&request).forward_auth.is_some()
+        table.find(&request).terms.forward_auth.is_some()
     };
     assert!(asks("/x/z") && !asks("/y") && !asks("/z"));
 }
