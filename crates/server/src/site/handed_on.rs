@@ -34,7 +34,7 @@ impl HandedOn {
             path: ProxiedPath::Whole,
             // The module has decided for this request only.
             cached: false,
-            request_headers: HeaderEdits { set: set.collect(), remove: Vec::new() },
+            request_headers: HeaderEdits { set: set.collect(), ..HeaderEdits::default() },
             response_headers: HeaderEdits::default(),
             intercept_errors: Vec::new(),
             upgrade: vec!["websocket".to_owned()],

@@ -55,7 +55,7 @@ impl Site {
             return None;
         };
         let target = target_of_request(request, (&found.path, found.rest));
-        let head = head_of(request, &target, route);
+        let head = head_of(request, kept.user(), &target, route);
         let length = match request.head.framing {
             Framing::Length(length) => Some(length),
             Framing::None | Framing::Chunked => None,
