@@ -73,6 +73,13 @@ fn judge(
             "cluster: {server}: {why}; {needs}, which needs JetStream: start NATS with --jetstream"
         ));
     }
+    let replicas = data.config.cluster.replicas;
+    if replicas > 1 && findings.cluster.is_none() && needs_jetstream(&data.config).is_some() {
+        problems.push(format!(
+            "cluster: {server}: it is alone, and `replicas = {replicas}` in [cluster] needs as many servers of NATS: \
+             make it one of a cluster of them, or lower `replicas`"
+        ));
+    }
     let needs = limits::STORE_MESSAGE_BYTES;
     if data.config.store.role.is_some() && needs > findings.max_payload {
         problems.push(format!(

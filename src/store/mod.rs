@@ -3,6 +3,7 @@
 //! Owns the flags and the output. Each verb except `compact` works while a server has the store
 //! open: LMDB allows one write transaction at a time among all programs.
 
+mod changes;
 mod commands;
 mod export;
 mod import;
@@ -29,6 +30,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome store backup data /mnt/backup/monday     a snapshot of a live store
   velodrome store compact data                       return free space to the file system
   velodrome store check data                         check all records
+  velodrome store changes data/aside-277-285-94f1f789c3db58fa.records
   velodrome store promote                            make the store of a running server the leader
 
 Exit status: 0 done, 1 failed or damaged, 2 wrong usage.";
@@ -57,6 +59,12 @@ enum Verb {
         /// The database.
         #[arg(long, default_value = "0")]
         database: String,
+    },
+    /// Print the changes in a file `aside-….records`, in which a fenced leader has set aside what only it had, one JSON
+    /// object per line.
+    Changes {
+        /// The file.
+        file: PathBuf,
     },
     /// Copy a snapshot of the store to another directory, without free space.
     Backup {
@@ -105,6 +113,7 @@ pub(crate) fn run(store: &Store) -> Result<(), Failure> {
         Verb::Stat { directory, output } => stat(directory, output.form()),
         Verb::Import(import) => import::run(import),
         Verb::Export { directory, database } => export::run(directory, database),
+        Verb::Changes { file } => changes::run(file),
         Verb::Backup { directory, to } => backup(directory, to),
         Verb::Compact { directory } => compact(directory),
         Verb::Check { directory } => check(directory),

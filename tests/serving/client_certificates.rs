@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::server::Server;
 use crate::server::certificates::{Authority, Shown};
-use crate::server::patience::until;
+use crate::server::patience::{PATIENCE, until};
 use crate::tls::{LISTENER, NAME, addresses, failed, site};
 
 #[test]
@@ -109,6 +109,28 @@ fn access_by_certificate_is_for_its_subjects() {
     for (certificate, status) in [(Some(&ann), "200"), (Some(&bob), "403"), (None, "403")] {
         let answer = authority.client(certificate).get(address, NAME, "/a.txt").unwrap();
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+    }
+}
+
+#[test]
+fn a_server_gets_the_subject_of_the_certificate_whatever_its_client_sends() {
+    let (upstream, heard) = crate::server::other::always(crate::server::upstreams::OK);
+    let proxied = format!(
+        "[[upstream]]\nname = \"a\"\nservers = [\"{upstream}\"]\n[[route]]\nprefix = \"/\"\nproxy = {{ \
+         upstream = \"a\", request_headers = {{ X-Client = \"$tls_client_subject over $tls\" }} }}\n"
+    );
+    let asked = "client_ca = \"ca.pem\"\nclient_certificates = \"asked\"\n";
+    let (plan, authority) = site(&format!("{proxied}{LISTENER}{asked}"));
+    let ann = authority.issue(&plan.directory, "ann", &["ann"]);
+    let server = plan.listen_as_configured(1).start();
+    let [address] = addresses(&server, "https://")[..] else { panic!("{:?}", server.announced) };
+    for (certificate, told) in [(Some(&ann), Some("X-Client: CN=ann over TLSv1.3")), (None, None)] {
+        let mut client = authority.client(certificate).connect(address, NAME).unwrap();
+        // Behind the line of `Host` a line of its own.
+        client.get(&format!("{NAME}\r\nX-Client: CN=eve"), "/").unwrap();
+        let (_, request) = heard.recv_timeout(PATIENCE).unwrap();
+        let line = request.lines().find(|line| line.starts_with("X-Client"));
+        assert_eq!(line, told, "{request}");
     }
 }
 

@@ -41,6 +41,10 @@ fn check_says_what_a_server_of_nats_lacks() {
     assert_eq!(status, Some(0), "{text}");
     assert!(text.contains("cluster: welcome at 127.0.0.1:"), "{text}");
     assert!(text.contains("this is the node `one`"), "{text}");
+    let on_three = format!("{}replicas = 3\n", config(&nats));
+    let (status, text) = check(&on_three, &[]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("it is alone, and `replicas = 3` in [cluster]"), "{text}");
     drop(nats);
     let nobody = format!("{CONFIG}[cluster]\nservers = [\"nats://{}\"]\n", free_address());
     let (status, text) = check(&nobody, &[]);

@@ -1,9 +1,10 @@
-//! Goal: nodes of two versions: what one cannot read is said, and subscribers are told that they lack it. Method: the
-//! built server, and messages as the next version might send them.
+//! Goal: nodes of two versions or configurations: what one cannot read or hear is said. Method: the built server, and
+//! messages as the next version might send them.
 
 use crate::server::channel::say;
 use crate::server::nats::Nats;
 use crate::server::patience::until;
+use crate::server::{Server, configuration};
 
 use super::cluster::{events, poll, publish, texts};
 
@@ -33,4 +34,27 @@ fn a_message_of_the_next_version_is_told_as_lost() {
     let rest = poll(&one, "chat.a", before["since"].as_str().unwrap());
     assert_eq!(texts(&rest), ["after"]);
     assert_eq!(rest["recovered"], false, "{rest}");
+}
+
+#[test]
+fn a_node_with_other_sections_is_told_until_a_reload_gives_it_the_same() {
+    let test = "a_node_with_other_sections_is_told_until_a_reload_gives_it_the_same";
+    let Some(nats) = Nats::start(test) else { return };
+    let config = |name: &str, history: &str| {
+        format!("[[channel]]\npattern = \"news.*\"\n{history}{}", nats.section(name))
+    };
+    let one = nats.node_of(&config("one", "history = 10\n"));
+    let two = nats.node_of(&config("two", ""));
+    let problem = |server: &Server| server.told("/status")["cluster"]["problem"].clone();
+    for (server, other) in [(&one, "two"), (&two, "one")] {
+        let expected = format!("the node `{other}` has other `[[channel]]` sections");
+        until("it is told", || {
+            problem(server).as_str().is_some_and(|why| why.contains(&expected)).then_some(())
+        });
+    }
+    two.plan.directory.write("velodrome.toml", configuration(&config("two", "history = 10\n")));
+    assert!(two.ctl(&["reload"]).status.success());
+    for server in [&one, &two] {
+        until("nothing is wrong", || problem(server).is_null().then_some(()));
+    }
 }

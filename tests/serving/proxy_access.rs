@@ -17,6 +17,9 @@ fn post(server: &crate::server::Server, fields: &str, framing: (&str, &str)) -> 
     rest(&mut client)
 }
 
+/// With the password "secret", as `htpasswd -nbBC 4` makes it.
+const USERS: &str = "ann:$2y$04$cxNsubSjesFtrb9ZjGWedOxV5eeXLjOFVf97C8bZV4YLFTz16dT76\n";
+
 const WHOLE: (&str, &str) = ("Content-Length: 4", "body");
 const CHUNKED: (&str, &str) = ("Transfer-Encoding: chunked", "4\r\nbody\r\n0\r\n\r\n");
 
@@ -54,4 +57,40 @@ fn limits_and_maintenance_stand_before_a_server() {
     // The refused requests were never passed on.
     let passed: Vec<String> = heard.try_iter().chain(unheard.try_iter()).map(|one| one.1).collect();
     assert_eq!(passed.len(), 1, "{passed:?}");
+}
+
+#[test]
+fn a_server_is_told_of_the_user_who_was_let_in_and_of_no_other() {
+    let (address, heard) = always(OK);
+    let proxy = "proxy = { upstream = \"a\", request_headers = { X-User = \"$user\", X-Seen = \"$scheme \
+                 from $peer for $host, 5$$\" } }";
+    let upstream = format!("[[upstream]]\nname = \"a\"\nservers = [\"{address}\"]\n");
+    let routes = format!(
+        "[[route]]\npath = \"/up\"\naccess = [{{ users = \"users.txt\" }}]\n{proxy}\n[[route]]\nprefix = \
+         \"/\"\n{proxy}\n"
+    );
+    let plan = crate::server::Plan::new().config(&format!("{upstream}{routes}"));
+    plan.directory.write("users.txt", USERS);
+    let server = plan.start();
+    let forged = "X-User: eve\r\nX_User: eve\r\n";
+    let basic = format!("Authorization: Basic YW5uOnNlY3JldA==\r\n{forged}");
+    let fields = |request: &str, name: &str| -> Vec<String> {
+        let lines = request.lines().filter(|line| line.to_lowercase().starts_with(name));
+        lines.map(str::to_owned).collect()
+    };
+    for framing in [WHOLE, CHUNKED] {
+        assert!(post(&server, &basic, framing).ends_with("\r\n\r\nok"));
+        let (_, request) = heard.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(fields(&request, "x-user"), ["X-User: ann"], "{request}");
+        assert_eq!(fields(&request, "x_user"), [""; 0], "{request}");
+        assert_eq!(fields(&request, "x-seen"), ["X-Seen: http from 127.0.0.1 for a, 5$"]);
+    }
+    // A password that nobody has checked names no user.
+    let mut client = connect(&server);
+    let head = format!("GET /else HTTP/1.1\r\nHost: a\r\n{basic}Connection: close\r\n\r\n");
+    client.write_all(head.as_bytes()).unwrap();
+    assert!(rest(&mut client).ends_with("\r\n\r\nok"));
+    let (_, request) = heard.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(fields(&request, "x-user"), [""; 0], "{request}");
+    assert_eq!(fields(&request, "x_user"), [""; 0], "{request}");
 }

@@ -2,7 +2,7 @@
 //! are paused, killed, emptied or promoted; skipped where `nats-server` is not installed.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,7 +10,7 @@ use std::process::Command;
 use crate::server::channel::{connect, resp, say};
 use crate::server::nats::Nats;
 use crate::server::patience::until;
-use crate::server::{PROGRAM, Server, errors_of, printed_by, run};
+use crate::server::{PROGRAM, Server, configuration, errors_of, printed_by, run};
 
 use super::store_cluster::{ask, node, redis, until_read};
 
@@ -128,6 +128,15 @@ fn a_replica_is_promoted_and_the_old_leader_sets_aside_what_nobody_got() {
     let [aside] = aside.as_slice() else { panic!("{aside:?}") };
     assert!(aside.extension().is_some_and(|kind| kind == "records"), "{aside:?}");
     until_told(&leader, aside.file_name().unwrap().to_str().unwrap());
+    let shown = run(Command::new(PROGRAM).args(["store", "changes"]).arg(aside));
+    assert!(shown.status.success(), "{}", errors_of(&shown));
+    let shown = printed_by(&shown);
+    for (line, key) in shown.lines().zip(["unsent0", "unsent1", "unsent2"]) {
+        let change: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!((&change["database"], &change["key"]), (&"0".into(), &key.into()), "{shown}");
+        assert!(change["record"].as_u64() > Some(5) && change["value"].is_string(), "{shown}");
+    }
+    assert_eq!(shown.lines().count(), 3, "{shown}");
     until_told(&leader, "follows the leader of term 2");
     // Also after its end, whatever its configuration says.
     let leader = leader.kill_and_restart();
@@ -135,6 +144,10 @@ fn a_replica_is_promoted_and_the_old_leader_sets_aside_what_nobody_got() {
     until_number(&leader, "hears_leader", 1);
     assert_eq!((number(&leader, "leads"), number(&leader, "term")), (0, 2));
     until_read(&leader, "from-old", "1");
+    leader.plan.directory.write("velodrome.toml", configuration("[store]\n"));
+    let leader = leader.kill_and_restart();
+    until_told(&leader, "the store is a replica: it hears nothing of its leader");
+    assert!(redis(&leader, "SET from-old 2").starts_with("-READONLY"));
 }
 
 #[test]
@@ -192,4 +205,42 @@ fn a_role_needs_a_cluster() {
         assert!(!refused.status.success(), "{told}");
         assert!(told.contains("`role` in [store] needs a [cluster]"), "{told}");
     }
+}
+
+#[test]
+fn a_leader_that_ends_in_order_sends_its_replicas_what_it_has_acknowledged() {
+    let test = "a_leader_that_ends_in_order_sends_its_replicas_what_it_has_acknowledged";
+    let Some(nats) = Nats::start(test) else { return };
+    let leader = node(&nats, "leader", "leader");
+    let replica = node(&nats, "one", "replica");
+    write(&leader, "first", 1);
+    until_has(&replica, "first", 1);
+    let counts: Vec<u64> = std::thread::scope(|scope| {
+        let writers: Vec<_> = ["a", "b", "c", "d"]
+            .map(|beginning| scope.spawn(|| write_until_it_ends(&leader, beginning)))
+            .into_iter()
+            .collect();
+        until("writes", || (number(&leader, "record") > 100).then_some(()));
+        leader.signal("TERM");
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+    });
+    for (beginning, count) in ["a", "b", "c", "d"].into_iter().zip(counts) {
+        assert!(count > 0);
+        until_has(&replica, beginning, count);
+    }
+}
+
+/// Writes on one connection until the server closes it, and returns how many writes were acknowledged.
+fn write_until_it_ends(server: &Server, beginning: &str) -> u64 {
+    let mut client = connect(resp(server));
+    for number in 0.. {
+        let order = format!("SET {beginning}{number} {number}\r\n");
+        let mut answer = [0; 5];
+        let answered =
+            client.write_all(order.as_bytes()).and_then(|()| client.read_exact(&mut answer));
+        if answered.is_err() || &answer != b"+OK\r\n" {
+            return number;
+        }
+    }
+    unreachable!("the server ends before the numbers do")
 }

@@ -105,3 +105,13 @@ fn a_role_needs_writes_that_wait_for_the_disk() {
     let told = printed_by(&checked) + &errors_of(&checked);
     assert!(told.contains("`role` in [store] needs `sync = \"commit\"` or `\"log\"`"), "{told}");
 }
+
+#[test]
+fn a_leader_without_its_role_says_what_becomes_of_its_replicas() {
+    let server = plan(&of_role("leader")).start();
+    server.plan.directory.write("velodrome.toml", crate::server::configuration("[store]\n"));
+    let server = server.kill_and_restart();
+    let told = server.printed_errors();
+    assert!(told.contains("the store leads others: they do not hear"), "{told}");
+    assert_eq!(ask(&mut connect(resp(&server)), "SET key 1"), "+OK");
+}

@@ -276,7 +276,12 @@ impl Outgoing {
             if self.body_sent > 0 {
                 self.kept = Kept::Part;
             }
-            self.body.drain(..self.body_sent);
+            if self.held_bytes() == 0 {
+                // The rest of the body may be slow, so an empty buffer keeps no memory.
+                self.body = Vec::new();
+            } else {
+                self.body.drain(..self.body_sent);
+            }
             self.body_sent = 0;
         }
     }
@@ -538,5 +543,15 @@ mod tests {
         assert_eq!(refused.take(b"bo"), Ok(2), "and dropped");
         assert_eq!(written(&mut refused, 1000), "");
         assert!(!refused.is_over(), "its connection cannot be used again");
+    }
+
+    #[test]
+    fn a_slow_body_keeps_no_memory_between_its_pieces() {
+        for length in [Some(60_000), None] {
+            let mut slow = outgoing(OutgoingBody::Streamed(length), ContinueWait::Nothing);
+            assert_eq!(slow.take(&[b'x'; 30_000]), Ok(30_000));
+            written(&mut slow, 64_000);
+            assert_eq!(slow.body.capacity(), 0, "{length:?}");
+        }
     }
 }

@@ -30,6 +30,8 @@ pub struct NatsInfo {
     pub tls_available: bool,
     /// The text that is to be signed.
     pub nonce: Option<String>,
+    /// The cluster that it is in, if it has others.
+    pub cluster: Option<String>,
     /// Other servers.
     pub connect_urls: Vec<String>,
     /// Whether it is about to stop.

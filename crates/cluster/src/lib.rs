@@ -14,6 +14,7 @@ mod following;
 mod handshake;
 mod held;
 mod leases;
+mod likeness;
 pub mod limits;
 mod link;
 mod mail;

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use channels::ClusterNode;
 use serde::{Deserialize, Serialize};
 
+use crate::likeness::KeptForm;
 use crate::limits::{HEARTBEAT_MS, LEASE_MS, NODES, QUIET_MS, SILENCE_MS};
-use crate::plan::{ClusterPlan, LinkSeat};
+use crate::plan::{ClusterPlan, LinkSeat, StreamPlan};
 
 /// 250 ms between two signs of life because others have just come.
 const GREETING_MS: u64 = 250;
@@ -46,6 +47,9 @@ struct SignForm {
     /// Why it is sent.
     #[serde(default)]
     why: Occasion,
+    /// How the node keeps channels. Older versions do not tell it.
+    #[serde(default)]
+    kept: Option<KeptForm>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,13 +127,14 @@ struct Other {
     view: NodeView,
     heard_ms: u64,
     links: LastSigns,
+    kept: Option<KeptForm>,
 }
 
 impl Other {
     /// One that has not said who it is.
     fn new(node: ClusterNode, heard_ms: u64) -> Self {
         let view = NodeView { node, name: String::new(), version: String::new(), schedulers: 0 };
-        Self { view, heard_ms, links: LastSigns::new() }
+        Self { view, heard_ms, links: LastSigns::new(), kept: None }
     }
 }
 
@@ -150,9 +155,27 @@ pub(crate) struct Nodes {
     greeted_ms: u64,
     /// When it was looked last for nodes that have ended.
     looked_ms: u64,
+    /// How this node keeps channels.
+    kept: KeptForm,
 }
 
 impl Nodes {
+    /// Those of a node that keeps channels like that.
+    pub(crate) fn of(plan: &StreamPlan) -> Self {
+        Self { kept: KeptForm::of(plan), ..Self::default() }
+    }
+
+    /// From now on, this node keeps channels like that.
+    pub(crate) fn keep(&mut self, plan: &StreamPlan) {
+        self.kept = KeptForm::of(plan);
+    }
+
+    /// The complaint about a node that keeps channels otherwise.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        let of = |other: &Other| self.kept.complaint(&other.view.name, other.kept?);
+        self.others.values().find_map(of)
+    }
+
     pub(crate) fn nodes(&self) -> impl Iterator<Item = ClusterNode> {
         self.others.values().map(|other| other.view.node)
     }
@@ -244,6 +267,7 @@ impl Nodes {
             number: Some(self.number),
             after_ms,
             why,
+            kept: Some(self.kept),
         };
         serde_json::to_vec(&form).expect("texts and numbers are always JSON")
     }
@@ -299,6 +323,7 @@ impl Nodes {
         let (name, version, schedulers) = (form.name, form.version, form.schedulers);
         let other = self.others.entry(form.node).or_insert_with(|| Other::new(node, now_ms));
         other.view = NodeView { node, name, version, schedulers };
+        other.kept = form.kept;
         other.heard_ms = now_ms;
         let given_up = self.given_up.remove(&form.node);
         let was_given_up = given_up.is_some();
@@ -357,7 +382,7 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{NatsCredentials, StreamPlan};
+    use crate::plan::NatsCredentials;
 
     fn plan(node: u64) -> ClusterPlan {
         ClusterPlan {
@@ -367,7 +392,14 @@ mod tests {
             prefix: "v".to_owned(),
             servers: Vec::new(),
             credentials: NatsCredentials::default(),
-            streams: StreamPlan { count: 1, replicas: 1, bytes: 1, messages: 1, age_ms: 0 },
+            streams: StreamPlan {
+                count: 1,
+                replicas: 1,
+                bytes: 1,
+                messages: 1,
+                age_ms: 0,
+                sections: 0,
+            },
             publish_wait_ms: 0,
         }
     }

@@ -77,6 +77,8 @@ pub struct StreamPlan {
     pub messages: u32,
     /// The time for which a message is kept.
     pub age_ms: u64,
+    /// Which channels have a history, as [`sections_of`](Self::sections_of) gives it.
+    pub sections: u64,
 }
 
 /// The scheduler that a link belongs to.

@@ -240,8 +240,14 @@ pub(crate) fn with_epoch(existing: &Value, epoch: u64, at_ms: u64) -> Value {
 mod tests {
     use super::*;
 
-    const PLAN: StreamPlan =
-        StreamPlan { count: 16, replicas: 1, bytes: 1 << 20, messages: 100, age_ms: 60_000 };
+    const PLAN: StreamPlan = StreamPlan {
+        count: 16,
+        replicas: 1,
+        bytes: 1 << 20,
+        messages: 100,
+        age_ms: 60_000,
+        sections: 0,
+    };
 
     #[test]
     fn a_stream_only_grows() {

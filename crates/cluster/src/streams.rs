@@ -107,12 +107,17 @@ impl Streams {
     /// The streams are to keep at least what this plan wants. Their number and their place stay.
     pub(crate) fn keep(&mut self, wanted: &StreamPlan) {
         let messages = self.plan.messages.max(wanted.messages);
-        let plan =
-            StreamPlan { messages, age_ms: self.plan.age_ms.max(wanted.age_ms), ..self.plan };
+        let age_ms = self.plan.age_ms.max(wanted.age_ms);
+        let plan = StreamPlan { messages, age_ms, sections: wanted.sections, ..self.plan };
         if plan != self.plan {
             self.plan = plan;
             self.streams.iter_mut().for_each(|stream| stream.wants = Wants::Sample);
         }
+    }
+
+    /// What they are to keep now.
+    pub(crate) fn plan(&self) -> &StreamPlan {
+        &self.plan
     }
 
     pub(crate) fn problem(&self) -> Option<&str> {
@@ -396,8 +401,14 @@ mod tests {
     use super::*;
     use channels::Payload;
 
-    const PLAN: StreamPlan =
-        StreamPlan { count: 1, replicas: 1, bytes: 1 << 24, messages: 10, age_ms: 60_000 };
+    const PLAN: StreamPlan = StreamPlan {
+        count: 1,
+        replicas: 1,
+        bytes: 1 << 24,
+        messages: 10,
+        age_ms: 60_000,
+        sections: 0,
+    };
 
     /// The only stream of a link, and what it has said.
     struct One {

@@ -28,6 +28,8 @@ pub struct TrialFindings {
     pub version: String,
     /// The largest message that it takes.
     pub max_payload: usize,
+    /// The cluster that the server is in, if it has others.
+    pub cluster: Option<String>,
     /// Why there is no JetStream, if there is none.
     pub jetstream: Result<(), String>,
 }
@@ -105,7 +107,8 @@ impl NatsTrial {
         let (version, max_payload) = (info.version.clone(), info.max_payload);
         let none = || Err("JetStream does not answer".to_owned());
         let jetstream = self.jetstream.clone().unwrap_or_else(none);
-        Some(TrialFindings { version, max_payload, jetstream })
+        let cluster = info.cluster.clone();
+        Some(TrialFindings { version, max_payload, cluster, jetstream })
     }
 }
 

@@ -70,6 +70,7 @@ mod upstream_cache;
 mod upstream_check;
 mod upstream_server;
 mod value;
+mod variable_header;
 mod when;
 mod wildcard;
 mod wording;
@@ -96,7 +97,7 @@ pub use model::encryption::{
 pub use model::fetch::{FetchHosts, FetchRule, FetchRules, FetchSchemes};
 pub use model::file_settings::{CacheRule, FileSettings};
 pub use model::files::{FileCache, MediaType};
-pub use model::header::Header;
+pub use model::header::{Header, HeaderEdits, HeaderPart, RequestVariable, VariableHeader};
 pub use model::limits::LimitSettings;
 pub use model::log::{AccessLogTarget, AdminSettings, Log, LogLevel, LogMessages, Logging};
 pub use model::maintenance::Maintenance;
@@ -109,7 +110,7 @@ pub use model::route::{Otherwise, PathMatcher, Respond, Route, RouteAction};
 pub use model::store::{DatabaseAccess, DatabaseRules, StoreDuty, StoreSettings, StoreSync};
 pub use model::trace::TraceSettings;
 pub use model::upstream::{
-    ActiveCheck, BalanceMethod, CacheDisk, CacheKey, CacheReport, ForwardAuth, HashBy, HeaderEdits,
+    ActiveCheck, BalanceMethod, CacheDisk, CacheKey, CacheReport, ForwardAuth, HashBy,
     PassiveHealth, ProxiedBodies, ProxiedPath, ProxyRoute, ServerAddress, UpstreamCache,
     UpstreamServer, UpstreamSettings, UpstreamTimeouts, UpstreamTls, UpstreamVersion,
 };

@@ -9,9 +9,9 @@ use crate::field;
 use crate::item::Item;
 use crate::key::{SectionKeys, section};
 use crate::model::config::Config;
-use crate::model::header::Header;
+use crate::model::header::{Header, HeaderEdits};
 use crate::model::route::RouteAction;
-use crate::model::upstream::{HeaderEdits, ProxiedPath, ProxyRoute};
+use crate::model::upstream::{ProxiedPath, ProxyRoute};
 use crate::problem::Problems;
 use crate::section::Section;
 use crate::upstream::error_status;
@@ -51,7 +51,24 @@ pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<Proxy
         problems.at(item.key_offset, "`strip_prefix` needs a route with `prefix`");
     }
     let cached = table.read("cache", problems, boolean).unwrap_or(true);
-    let request_headers = edits(&table, ("request_headers", "remove_request_headers"), problems);
+    let mut request_headers =
+        edits(&table, ("request_headers", "remove_request_headers"), problems);
+    if let (Err(why), Some(item)) =
+        (request_headers.read_variables(), table.item("request_headers"))
+    {
+        problems.at(item.offset, why);
+    }
+    let of_one = request_headers.variable.iter().find(|header| !header.is_of_uri());
+    if let (Some(header), Some(item), true) = (of_one, table.item("cache"), cached) {
+        let why = format!(
+            "`cache` cannot be on with `{}` of `request_headers`, whose value is that of one request: its \
+             answers are not for others",
+            header.name
+        );
+        problems.at(item.key_offset, why);
+    }
+    // The answer to a request with such a value is not for others.
+    let cached = cached && of_one.is_none();
     check_host(&table, &request_headers, problems);
     let response_headers = edits(&table, ("response_headers", "remove_response_headers"), problems);
     let intercept_errors = table.list("intercept_errors", problems, error_status);
@@ -105,7 +122,7 @@ fn edits(
         );
         problems.at(item.offset, why);
     }
-    HeaderEdits { set, remove: removed }
+    HeaderEdits { set, variable: Vec::new(), remove: removed }
 }
 
 /// A request without a valid `Host` is refused by every server (RFC 9112 section 3.2).
@@ -162,7 +179,7 @@ pub(super) static PROXY: SectionKeys = section! {
     "cache": apart("true or false"), "`true`", Reload,
         "Whether the `cache` of the upstream is used, if it has one.";
     "request_headers": section("table of fields"), "none", Reload,
-        "Fields set in the request, in place of those of the same name. `Host` is that of the client unless it is set here.";
+        "Fields set in the request, in place of those of the same name. `Host` is that of the client unless it is set here. `$peer`, `$host`, `$scheme`, `$request_id`, `$user`, `$tls`, `$tls_client_subject`, `$tls_client_issuer` and `$tls_client_fingerprint` are values of the request, with the meaning of the [field of a log line](#fields-of-a-log-line); `$$` is a dollar sign. A field is not sent, and what the client has sent by that name neither, if the request has no such value. With one of them but `$host` and `$scheme` the `cache` of the upstream is not used.";
     "remove_request_headers": apart("list of names"), "none", Reload,
         "Fields of the request that the server does not get.";
     "response_headers": section("table of fields"), "none", Reload,

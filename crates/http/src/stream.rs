@@ -172,8 +172,9 @@ impl Stream {
             BodyPlan::Leave => {
                 let next = http.answer_out_of_line(&asked, None, context);
                 if next == Next::Park {
-                    let exchange = Exchange::unanswered(http, &asked, context);
-                    self.0 = State::Underway(Box::new(exchange));
+                    let mut exchange = Box::new(Exchange::new(&asked, context));
+                    exchange.begin_unanswered(http, &asked, context);
+                    self.0 = State::Underway(exchange);
                 }
                 end_of_stream(next)
             }

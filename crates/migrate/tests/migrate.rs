@@ -54,7 +54,7 @@ fn answer(table: &RouteTable, request: &str) -> String {
     let request =
         RouteRequest { circumstances, ..RouteRequest::new(Some(host), method, &path, None) };
     let found = table.find(&request);
-    let is_guarded = !found.access.is_empty();
+    let is_guarded = !found.terms.access.is_empty();
     let demands = |rule: &AccessRule| match rule {
         AccessRule::Deny(_) => "-",
         AccessRule::Admit(admission) if admission.certificate.is_some() => "certificate",
@@ -64,7 +64,7 @@ fn answer(table: &RouteTable, request: &str) -> String {
         AccessRule::Admit(admission) if admission.users.is_some() => "address+password",
         AccessRule::Admit(_) => "address",
     };
-    let guards: Vec<&str> = found.access.iter().map(demands).collect();
+    let guards: Vec<&str> = found.terms.access.iter().map(demands).collect();
     let guards = if is_guarded { format!(" for {}", guards.join(" ")) } else { String::new() };
     let what = match &found.action {
         Ok(RouteAction::Files { rules, .. }) => format!("{}{}", rules.root.display(), found.path),

@@ -72,6 +72,10 @@ impl Fetches {
 
     /// A page has ended, perhaps while it waited or before the end of an answer.
     pub(super) fn unwant(&mut self, key: RunKey) {
+        if self.streams.is_empty() && self.of.is_empty() && self.wanted.is_empty() {
+            // Most pages fetch nothing, and every one that ends comes here.
+            return;
+        }
         if let Some(numbers) = self.streams.remove(&key) {
             self.wanted_pieces.retain(|(of, _)| *of != key);
             self.unwanted.extend(numbers);

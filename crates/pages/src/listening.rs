@@ -93,6 +93,9 @@ impl Listening {
 
     /// A page has ended.
     pub(super) fn end(&mut self, key: RunKey) {
+        if self.of.is_empty() {
+            return;
+        }
         if let Some(numbers) = self.of.remove(&key) {
             for number in numbers {
                 self.waiting.remove(&number);

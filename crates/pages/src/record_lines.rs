@@ -33,6 +33,9 @@ impl RecordLines {
 
     /// Leaves the queue. Returns the page that is first now, if the leaving page was first.
     pub(super) fn leave(&mut self, key: RunKey) -> Option<RunKey> {
+        if self.of.is_empty() {
+            return None;
+        }
         let name = self.of.remove(&key)?;
         let line = self.lines.get_mut(&name)?;
         let was_first = line.front() == Some(&key);

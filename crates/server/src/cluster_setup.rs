@@ -5,12 +5,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use channels::ClusterNode;
+use channels::{ClusterNode, Keeping};
 use cluster::{
     ClusterPlan, LinkEncryption, NatsCredentials, NatsLogin, NatsServer, SeedProblem, StreamPlan,
     UserKey,
 };
-use config::{ClusterScheme, ClusterSettings, Config};
+use config::{ChannelRules, ClusterScheme, ClusterSettings, Config};
 use files::rules::Root;
 use files::secret::{SecretFault, SecretFile};
 use runtime::clock::milliseconds;
@@ -125,7 +125,14 @@ fn streams(config: &Config) -> StreamPlan {
         bytes: config.cluster.history_bytes,
         messages: u32::try_from(messages).unwrap_or(u32::MAX),
         age_ms: milliseconds(age.unwrap_or(config::limits::CHANNEL_HISTORY_AGE)),
+        sections: StreamPlan::sections_of(config.channels.iter().map(kept)),
     }
+}
+
+/// The pattern of a section, and whether its channels have a history.
+fn kept(channel: &ChannelRules) -> (&str, Keeping) {
+    let keeping = if channel.history > 0 { Keeping::History } else { Keeping::Nothing };
+    (&channel.pattern, keeping)
 }
 
 fn credentials(

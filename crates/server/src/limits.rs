@@ -230,6 +230,11 @@ pub const ORDERS_STATE_WAIT: Duration = Duration::from_secs(10);
 /// How long an order of a replica's client waits for the leader (5 s). Beyond: it fails, with what is known of it.
 pub const STORE_LEADER_WAIT_MS: u64 = 5_000;
 
+/// How long the link that carries the messages of a store stays when the server begins to drain (750 ms): idle clients
+/// are closed 500 ms after that, and what was written until then takes a commit. Shorter: what the last clients of a
+/// leader write reaches its replicas only when it is started again.
+pub const STORE_LINK_STAYS_MS: u64 = 750;
+
 /// Bytes of other stores that wait for the writer of this one (32 MiB). Beyond: more is dropped, and asked for again.
 pub const STORE_MAIL_BYTES: usize = 32 * 1024 * 1024;
 

@@ -78,9 +78,9 @@ pub use query::Query;
 pub use readers::SnapshotReader;
 pub use record::{Record, StoredEntry, Value, ValueKind};
 pub use replication::{
-    CommitRecord, Cut, LeaderTerm, OrderUnread, ReplicationPeer, SetAside, SnapshotCursor,
-    SnapshotEnd, SnapshotPiece, SnapshotSpool, Spooled, Standing, StorePosition, Unfollowed,
-    decode_orders, decode_results, encode_orders, encode_results,
+    AsideRecords, CommitRecord, Cut, LeaderTerm, OrderUnread, RecordedChange, ReplicationPeer,
+    SetAside, SnapshotCursor, SnapshotEnd, SnapshotPiece, SnapshotSpool, Spooled, Standing,
+    StorePosition, Unfollowed, decode_orders, decode_results, encode_orders, encode_results,
 };
 pub use scan::{ScanNumber, Visited};
 pub use snapshot::{Ends, Snapshot};

@@ -186,10 +186,21 @@ pub const REFUSED_MS: u64 = 10_000;
 /// Time after which a replica that does not catch up says so (10 s).
 pub const BEHIND_MS: u64 = 10_000;
 
+/// Time for which a leader whose program has just begun listens before it executes orders (1 s). Shorter: if another
+/// one was promoted meanwhile, it may acknowledge writes that it sets aside then.
+pub const LISTENS_MS: u64 = 1_000;
+
+/// The same from when others hear it (200 ms). Shorter: their answers may come too late.
+pub const HEARD_MS: u64 = 200;
+
+/// Time for which a replica waits to hear from a leader whose term has ended that it has not begun an order (1 s). Then
+/// the order may have been executed or not.
+pub const ORPHAN_MS: u64 = 1_000;
+
 /// Messages with orders that a replica has sent and that are not answered. Beyond: the next ones wait.
 pub const FORWARDED: usize = 32;
 
-/// Replicas whose last order a leader remembers. Beyond: the one that has sent nothing for longest is forgotten, and
+/// Replicas whose last order a node remembers. Beyond: the one that has sent nothing for longest is forgotten, and
 /// an order of it that comes twice is executed twice.
 pub const REPLICAS: usize = 1_024;
 

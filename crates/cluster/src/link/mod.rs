@@ -122,7 +122,7 @@ impl NatsLink {
             streams: Streams::new(plan.streams, duty),
             commits: Commits::default(),
             reads: Reads::default(),
-            nodes: Nodes::default(),
+            nodes: Nodes::of(&plan.streams),
             questions: Questions::default(),
             mail: Mail::default(),
             leases: Leases::of(format!("{:x}.{}", plan.node.0, seat.number)),
@@ -167,9 +167,9 @@ impl NatsLink {
     }
 
     /// The problem, if there is one: while there is no connection, the reason.
-    pub fn problem(&self) -> Option<&str> {
-        let streams = self.streams.problem().filter(|_| self.is_up());
-        streams.or(self.problem.as_deref())
+    pub fn problem(&self) -> Option<String> {
+        let own = self.streams.problem().filter(|_| self.is_up()).or(self.problem.as_deref());
+        own.map(str::to_owned).or_else(|| self.nodes.complaint())
     }
 
     /// The other nodes.

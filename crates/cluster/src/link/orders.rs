@@ -113,6 +113,7 @@ impl NatsLink {
     /// Channels need streams that keep at least what this plan wants.
     pub fn keep(&mut self, wanted: &StreamPlan) {
         self.streams.keep(wanted);
+        self.nodes.keep(self.streams.plan());
     }
 
     /// Which of all nodes may do what the name stands for, now.

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 mod leases;
+mod likeness;
 mod mail;
 mod plan;
 mod real;

@@ -20,7 +20,14 @@ pub(crate) fn plan(node: u64, port: u16, prefix: &str) -> Arc<ClusterPlan> {
             encryption: LinkEncryption::Plain,
         }],
         credentials: NatsCredentials::default(),
-        streams: StreamPlan { count: 2, replicas: 1, bytes: 1 << 24, messages: 3, age_ms: 60_000 },
+        streams: StreamPlan {
+            count: 2,
+            replicas: 1,
+            bytes: 1 << 24,
+            messages: 3,
+            age_ms: 60_000,
+            sections: 0,
+        },
         publish_wait_ms: 2_000,
     })
 }

@@ -50,9 +50,10 @@ pub enum AccessLogTarget {
 }
 
 /// Whether requests are in the access log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Logging {
     /// They are.
+    #[default]
     On,
     /// They are not.
     Off,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use wire::proxy_header::ProxyVersion;
 
-use crate::model::header::Header;
+use crate::model::header::HeaderEdits;
 use crate::problem::TextPosition;
 
 /// One `[[upstream]]`: servers of which any may answer a request.
@@ -305,28 +305,4 @@ pub enum ProxiedPath {
     Whole,
     /// The part of the path behind the prefix of the route.
     Rest,
-}
-
-/// Changes of the fields of a header.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HeaderEdits {
-    /// Fields that are set, in place of all fields of the same name.
-    pub set: Vec<Header>,
-    /// Names of fields that are removed, in lower case.
-    pub remove: Vec<String>,
-}
-
-impl HeaderEdits {
-    /// Whether all fields of this name are removed, perhaps because it is set. Programs that get fields as variables
-    /// take
-    /// `_` for `-`, so both are the same here.
-    pub fn drop_field(&self, name: &str) -> bool {
-        self.remove.iter().any(|removed| is_like(removed, name))
-            || self.set.iter().any(|header| is_like(&header.name, name))
-    }
-}
-
-fn is_like(one: &str, other: &str) -> bool {
-    let plain = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
-    one.len() == other.len() && one.bytes().map(plain).eq(other.bytes().map(plain))
 }

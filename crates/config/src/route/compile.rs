@@ -13,14 +13,12 @@ use wire::http::method::Method;
 use super::built_in::BuiltIn;
 use super::hosts::Hosts;
 use super::rule::{Paths, Rule};
-use super::{HostHttps, RuleId};
+use super::{HostHttps, RouteTerms, RuleId};
 use crate::early_hints;
 use crate::host_id::HostId;
-use crate::model::access::AccessRule;
 use crate::model::config::{Config, ErrorPage, Host};
 use crate::model::encryption::Https;
 use crate::model::header::Header;
-use crate::model::log::Logging;
 use crate::model::route::{Otherwise, PathMatcher, Route, RouteAction};
 use crate::problem::{FileNames, TextPosition};
 
@@ -51,7 +49,8 @@ pub(super) struct HostTable {
     /// The answer if no route matches the request; the last rule of the host.
     pub(crate) files: RuleId,
     error_pages: Vec<ErrorPage>,
-    pub(crate) https: HostHttps,
+    /// The settings of the host, for requests that no rule takes.
+    pub(crate) terms: RouteTerms,
 }
 
 impl RouteTable {
@@ -72,7 +71,7 @@ impl RouteTable {
         }
         let filtered = table.rules.iter().any(|rule| rule.host.is_some());
         table.compares_hosts = filtered || !table.hosts.is_empty();
-        table.asks_for_access = table.rules.iter().any(|rule| !rule.access.is_empty());
+        table.asks_for_access = table.rules.iter().any(|rule| !rule.terms.access.is_empty());
         table
     }
 
@@ -85,14 +84,12 @@ impl RouteTable {
             place: host.place,
             first: RuleId(number(self.rules.len())),
             error_pages: host.error_pages.clone(),
-            https: https_of(&host.https),
+            terms: terms_of(host, config),
             ..HostTable::default()
         };
         let host_headers = merged(&config.headers, &host.headers);
-        let host_access = host.access.as_ref().or(config.default_host.access.as_ref());
-        let host_access: Arc<[AccessRule]> = host_access.cloned().unwrap_or_default().into();
         for route in &host.routes {
-            let rule = Self::rule_of(route, &host_headers, &host_access, config);
+            let rule = Self::rule_of(route, &host_headers, &table.terms, config);
             let id = RuleId(number(self.rules.len()));
             match &rule.paths {
                 Paths::Exact(path) => table.exact.entry(path.clone()).or_default().push(id),
@@ -113,15 +110,7 @@ impl RouteTable {
                 tries: Vec::new(),
                 otherwise: Otherwise::NotFound,
             },
-            headers: list(&host_headers),
-            cache_control: None,
-            early_hints: FieldList::new(),
-            access: host_access,
-            forward_auth: None,
-            name: String::new(),
-            log: Logging::On,
-            body_size: config.limits.body_size,
-            form_size: config.pages.upload_size,
+            terms: table.terms.clone(),
         });
         self.tables.push(table);
     }
@@ -129,7 +118,7 @@ impl RouteTable {
     fn rule_of(
         route: &Route,
         host_headers: &[Header],
-        host_access: &Arc<[AccessRule]>,
+        host_terms: &RouteTerms,
         config: &Config,
     ) -> Rule {
         let mut methods = route.methods.clone();
@@ -145,21 +134,24 @@ impl RouteTable {
             host: route.host.clone(),
             conditions: route.conditions.clone(),
             action: route.action.clone(),
-            headers: list(&merged(host_headers, &route.headers)),
-            cache_control: route.cache_control.clone(),
-            early_hints: early_hints::fields(&route.early_hints),
-            name: match &route.matcher {
-                PathMatcher::Path(text) | PathMatcher::Prefix(text) => text.clone(),
-                PathMatcher::Glob(glob) => glob.as_str().to_owned(),
+            terms: RouteTerms {
+                headers: list(&merged(host_headers, &route.headers)),
+                https: Arc::clone(&host_terms.https),
+                cache_control: route.cache_control.clone(),
+                early_hints: early_hints::fields(&route.early_hints),
+                name: match &route.matcher {
+                    PathMatcher::Path(text) | PathMatcher::Prefix(text) => text.clone(),
+                    PathMatcher::Glob(glob) => glob.as_str().to_owned(),
+                },
+                log: route.log,
+                access: match &route.access {
+                    Some(own) => own.as_slice().into(),
+                    None => Arc::clone(&host_terms.access),
+                },
+                forward_auth: route.forward_auth.clone(),
+                body_size: route.body_size.unwrap_or(config.limits.body_size),
+                form_size: config.pages.upload_size.min(route.body_size.unwrap_or(u64::MAX)),
             },
-            log: route.log,
-            forward_auth: route.forward_auth.clone(),
-            access: route
-                .access
-                .as_ref()
-                .map_or_else(|| Arc::clone(host_access), |own| own.as_slice().into()),
-            body_size: route.body_size.unwrap_or(config.limits.body_size),
-            form_size: config.pages.upload_size.min(route.body_size.unwrap_or(u64::MAX)),
         }
     }
 
@@ -188,7 +180,7 @@ impl RouteTable {
                 Some((
                     id,
                     HostId(u32::try_from(host).unwrap_or(u32::MAX)),
-                    self.rule(id)?.name.as_str(),
+                    self.rule(id)?.terms.name.as_str(),
                 ))
             })
         })
@@ -224,6 +216,19 @@ impl RouteTable {
 
     pub(super) fn rule(&self, id: RuleId) -> Option<&Rule> {
         self.rules.get(id.0 as usize)
+    }
+}
+
+/// The settings of a host, for its files and for requests that no rule takes.
+fn terms_of(host: &Host, config: &Config) -> RouteTerms {
+    let access = host.access.as_ref().or(config.default_host.access.as_ref());
+    RouteTerms {
+        headers: list(&merged(&config.headers, &host.headers)),
+        https: Arc::new(https_of(&host.https)),
+        access: access.cloned().unwrap_or_default().into(),
+        body_size: config.limits.body_size,
+        form_size: config.pages.upload_size,
+        ..RouteTerms::default()
     }
 }
 

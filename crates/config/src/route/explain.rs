@@ -83,7 +83,7 @@ impl RouteTable {
                 "{subject}: built in, yes, before all routes; that of the path gives access, fields and limits"
             ));
         }
-        if !found.early_hints.is_empty() {
+        if !found.terms.early_hints.is_empty() {
             story.steps.push(early_hints(&found));
         }
         Explanation { steps: story.steps, result: result(&found), rule: found.rule }
@@ -225,7 +225,7 @@ fn why_not(rule: &Rule, verdict: Verdict, method: &str, path: &str) -> String {
 }
 
 fn early_hints(found: &FoundRoute<'_>) -> String {
-    let links = found.early_hints.fields();
+    let links = found.terms.early_hints.fields();
     let links: Vec<Cow<'_, str>> =
         links.iter().map(|(_, link)| String::from_utf8_lossy(link)).collect();
     format!("if the answer takes time, 103 Early Hints first: {}", links.join(", "))

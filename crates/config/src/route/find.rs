@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 
-use wire::http::fields::FieldList;
 use wire::http::method::Method;
 
 use super::compile::{HostTable, RouteTable};
@@ -14,9 +13,6 @@ use super::rule::{Rule, Verdict};
 use super::{FoundRoute, RouteRefusal, RouteRequest, RuleId};
 use crate::host_id::HostId;
 use crate::limits::REWRITES_MAX;
-use crate::model::log::Logging;
-
-static NO_FIELDS: FieldList = FieldList::new();
 
 /// As the last rule that has led on: every rule that may, has.
 pub(super) const ALL: RuleId = RuleId(u32::MAX);
@@ -155,16 +151,7 @@ impl RouteTable {
             path,
             rest,
             location,
-            headers: &rule.headers,
-            https: &self.host(host).https,
-            cache_control: rule.cache_control.as_deref(),
-            early_hints: &rule.early_hints,
-            access: &rule.access,
-            forward_auth: rule.forward_auth.as_ref(),
-            name: &rule.name,
-            log: rule.log,
-            body_size: rule.body_size,
-            form_size: rule.form_size,
+            terms: &rule.terms,
             rule: id,
             host,
         }
@@ -177,22 +164,12 @@ impl RouteTable {
         rule: RuleId,
         refusal: RouteRefusal,
     ) -> FoundRoute<'_> {
-        let files = self.rule(self.host(host).files);
         FoundRoute {
             action: Err(refusal),
             path: Cow::Borrowed("/"),
             rest: 0,
             location: Cow::Borrowed(""),
-            headers: files.map_or(&NO_FIELDS, |files| &files.headers),
-            https: &self.host(host).https,
-            cache_control: None,
-            early_hints: &NO_FIELDS,
-            access: files.map_or(&[], |files| &files.access),
-            forward_auth: None,
-            name: "",
-            log: Logging::On,
-            body_size: files.map_or(0, |files| files.body_size),
-            form_size: files.map_or(0, |files| files.form_size),
+            terms: &self.host(host).terms,
             rule,
             host,
         }

@@ -17,6 +17,7 @@ mod kept;
 mod rule;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use wire::http::fields::FieldList;
 
@@ -84,30 +85,37 @@ pub struct FoundRoute<'a> {
     pub rest: usize,
     /// The value of Location, for a redirect: visible ASCII only, so it cannot break the head.
     pub location: Cow<'a, str>,
-    /// The fields to add, of route, host and server together, each name once.
-    pub headers: &'a FieldList,
-    /// How the host's clients come to encrypted connections.
-    pub https: &'a HostHttps,
-    /// The Cache-Control of the route. For files it is in [`FileSettings`](crate::FileSettings), and this is `None`.
-    pub cache_control: Option<&'a str>,
-    /// The fields of `103 Early Hints`, which a client may get while it waits for the answer.
-    pub early_hints: &'a FieldList,
-    /// The name of the route in the access log: its path, prefix or pattern; empty for the files of a host.
-    pub name: &'a str,
-    /// Whether the request is in the access log.
-    pub log: Logging,
-    /// The rules of access; empty lets all clients in.
-    pub access: &'a [AccessRule],
-    /// The server that is asked whether the request may pass.
-    pub forward_auth: Option<&'a ForwardAuth>,
-    /// The largest body the request may have, in bytes.
-    pub body_size: u64,
-    /// The largest form with files: `upload_size`, unless the route allows less.
-    pub form_size: u64,
+    /// All else that the rule says; without a rule, what the host says.
+    pub terms: &'a RouteTerms,
     /// The rule that decided.
     pub rule: RuleId,
     /// The host it belongs to.
     pub host: HostId,
+}
+
+/// The settings of a route that hold whatever its action is: with those of host and server, where it has none.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RouteTerms {
+    /// The fields to add, of route, host and server together, each name once.
+    pub headers: FieldList,
+    /// How the host's clients come to encrypted connections.
+    pub https: Arc<HostHttps>,
+    /// The Cache-Control of the route. For files it is in [`FileSettings`](crate::FileSettings), and this is `None`.
+    pub cache_control: Option<String>,
+    /// The fields of `103 Early Hints`, which a client may get while it waits for the answer.
+    pub early_hints: FieldList,
+    /// The name of the route in the access log: its path, prefix or pattern; empty for the files of a host.
+    pub name: String,
+    /// Whether the request is in the access log.
+    pub log: Logging,
+    /// The rules of access; empty lets all clients in.
+    pub access: Arc<[AccessRule]>,
+    /// The server that is asked whether the request may pass.
+    pub forward_auth: Option<ForwardAuth>,
+    /// The largest body the request may have, in bytes.
+    pub body_size: u64,
+    /// The largest form with files: `upload_size`, unless the route allows less.
+    pub form_size: u64,
 }
 
 /// How the clients of a host come to encrypted connections, and stay there.

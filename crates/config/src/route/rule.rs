@@ -3,20 +3,16 @@
 //! Owns the comparison of a request with one rule. Never knows other rules.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use wire::http::fields::FieldList;
 use wire::http::method::Method;
 
-use super::RouteRequest;
 use super::encode::{Filling, location, rewritten};
+use super::{RouteRequest, RouteTerms};
 use crate::glob::{Captures, PathGlob};
 use crate::host_name::HostName;
-use crate::model::access::AccessRule;
 use crate::model::file_settings::FileSettings;
-use crate::model::log::Logging;
 use crate::model::route::{PathMatcher, RouteAction};
-use crate::model::upstream::{ForwardAuth, ProxiedPath};
+use crate::model::upstream::ProxiedPath;
 use crate::model::when::RouteCondition;
 use crate::problem::TextPosition;
 
@@ -31,21 +27,8 @@ pub(super) struct Rule {
     pub(crate) host: Option<HostName>,
     pub(crate) conditions: Vec<RouteCondition>,
     pub(crate) action: RouteAction,
-    /// The fields of route, host and server together.
-    pub(crate) headers: FieldList,
-    pub(crate) cache_control: Option<String>,
-    /// The fields of `103 Early Hints`.
-    pub(crate) early_hints: FieldList,
-    /// Its name in the access log.
-    pub(crate) name: String,
-    /// Whether its requests are in the access log.
-    pub(crate) log: Logging,
-    /// The rules of access; empty lets all clients in.
-    pub(crate) access: Arc<[AccessRule]>,
-    /// The server that is asked whether a request may pass.
-    pub(crate) forward_auth: Option<ForwardAuth>,
-    pub(crate) body_size: u64,
-    pub(crate) form_size: u64,
+    /// The settings that hold whatever the action is.
+    pub(crate) terms: RouteTerms,
 }
 
 /// The paths a rule takes.

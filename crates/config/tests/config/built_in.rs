@@ -57,8 +57,8 @@ fn channels_and_store_answer_before_the_routes_which_still_guard_them() {
     }
     let guarded = table.find(&RouteRequest::new(None, "GET", "/channels/guarded", None));
     let open = table.find(&RouteRequest::new(None, "GET", "/channels/open", None));
-    assert_eq!((guarded.access.len(), open.access.len()), (2, 0));
-    assert!(guarded.headers.fields().has("x-of") && !open.headers.fields().has("x-of"));
+    assert_eq!((guarded.terms.access.len(), open.terms.access.len()), (2, 0));
+    assert!(guarded.terms.headers.fields().has("x-of") && !open.terms.headers.fields().has("x-of"));
     // Without channels and store, these are paths like all others.
     let plain = super::table("");
     for path in ["/channels/a", "/velodrome.js", "/store/0"] {

@@ -296,12 +296,13 @@ fn options_of_answers_are_read() {
     let fields = |host, path| {
         let found = table.find(&RouteRequest::new(host, "GET", path, None));
         let fields: Vec<String> = found
+            .terms
             .headers
             .fields()
             .iter()
             .map(|(name, value)| format!("{name}={}", String::from_utf8_lossy(value)))
             .collect();
-        (fields.join(" "), found.body_size, found.cache_control.map(str::to_owned), found.host)
+        (fields.join(" "), found.terms.body_size, found.terms.cache_control.clone(), found.host)
     };
     let server = HostId::DEFAULT;
     assert_eq!(fields(None, "/"), ("X-A=server X-B=server".into(), 5, None, server));

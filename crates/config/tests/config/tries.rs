@@ -87,7 +87,11 @@ fn route_that_leads_on_does_not_guard_what_is_built_in() {
     {
         let request = RouteRequest::new(None, method, path, None);
         let found = table.find(&request);
-        assert_eq!((found.access.len(), found.log), (1, Logging::Off), "{method} {path}");
+        assert_eq!(
+            (found.terms.access.len(), found.terms.log),
+            (1, Logging::Off),
+            "{method} {path}"
+        );
         assert!(!matches!(found.action, Ok(RouteAction::Files { .. })), "{method} {path}");
         let explained = table.explain(&request);
         assert_eq!(explained.rule, found.rule, "{explained}");

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use config::route::RouteRequest;
 use config::{
-    BalanceMethod, CacheKey, CacheReport, HashBy, Header, ProxiedBodies, ProxiedPath, RouteAction,
-    ServerAddress, UpstreamSettings, UpstreamTls, UpstreamVersion,
+    BalanceMethod, CacheKey, CacheReport, HashBy, Header, HeaderPart, ProxiedBodies, ProxiedPath,
+    RequestVariable, RouteAction, ServerAddress, UpstreamSettings, UpstreamTls, UpstreamVersion,
 };
 
 use wire::proxy_header::ProxyVersion;
@@ -118,6 +118,27 @@ fn servers_may_speak_http2() {
 }
 
 #[test]
+fn values_of_the_request_are_read_and_are_not_for_the_cache() {
+    let text = "[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n[[route]]\nprefix = \
+                \"/a\"\nproxy = { upstream = \"a\", request_headers = { X-A = \"$$5\" }, response_headers = { X-B \
+                = \"$5\" } }\n[[route]]\nprefix = \"/b\"\nproxy = { upstream = \"a\", request_headers = { X-A = \
+                \"of $user\" } }\n";
+    let config = config(text);
+    let [plain, variable] = [0, 1].map(|at| match &config.default_host.routes[at].action {
+        RouteAction::Proxy(proxy) => proxy,
+        other => panic!("{other:?}"),
+    });
+    let header = |name: &str, value: &str| Header { name: name.into(), value: value.into() };
+    assert_eq!(plain.request_headers.set, [header("X-A", "$5")]);
+    assert_eq!(plain.response_headers.set, [header("X-B", "$5")]);
+    assert!(plain.cached && !variable.cached);
+    let [told] = &variable.request_headers.variable[..] else { panic!("{variable:?}") };
+    let parts = [HeaderPart::Text("of ".into()), HeaderPart::Variable(RequestVariable::User)];
+    assert_eq!((&*told.name, &told.parts[..]), ("X-A", &parts[..]));
+    assert!(variable.request_headers.drop_field("x_a"), "that of the client is not passed on");
+}
+
+#[test]
 fn a_route_says_what_changes_on_the_way() {
     let text = "[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n[[route]]\nprefix = \
                 \"/short\"\nproxy = \"a\"\n[[route]]\nprefix = \"/long\"\n[route.proxy]\nupstream = \
@@ -197,7 +218,7 @@ fn a_route_may_ask_a_server_whether_a_request_may_pass() {
     let table = table(&text);
     let asks = |path| {
         let request = RouteRequest::new(None, "GET", path, None);
-        table.find(&request).forward_auth.is_some()
+        table.find(&request).terms.forward_auth.is_some()
     };
     assert!(asks("/x/z") && !asks("/y") && !asks("/z"));
 }

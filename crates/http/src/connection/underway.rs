@@ -28,6 +28,7 @@ pub(super) struct Underway {
 }
 
 impl Underway {
+    #[inline]
     pub(super) fn new(exchange: Exchange, decoder: Option<BodyDecoder>) -> Box<Self> {
         Box::new(Self { exchange, decoder, trailers: Vec::new() })
     }
@@ -105,8 +106,8 @@ impl Connection {
         asked: &Asked<'_>,
         context: &mut Context<'_, A::Message>,
     ) {
-        let exchange = Exchange::unanswered(http, asked, context);
-        self.underway = Some(Underway::new(exchange, None));
+        let underway = self.underway.insert(Underway::new(Exchange::new(asked, context), None));
+        underway.exchange.begin_unanswered(http, asked, context);
         self.phase = Phase::Underway;
     }
 

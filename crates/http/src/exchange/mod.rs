@@ -93,6 +93,7 @@ pub(super) enum Step {
 
 impl Exchange {
     /// A request for which the application was not asked yet.
+    #[inline]
     pub(super) fn new<M>(asked: &Asked<'_>, context: &Context<'_, M>) -> Self {
         let request = asked.request();
         Self {
@@ -112,16 +113,15 @@ impl Exchange {
         }
     }
 
-    /// A request that the application has not answered completely: it waits, or has written a part.
-    pub(super) fn unanswered<A: Application>(
+    /// Goes on with a new one that the application has not answered completely: it waits, or has written a part.
+    pub(super) fn begin_unanswered<A: Application>(
+        &mut self,
         http: &mut Http<A>,
         asked: &Asked<'_>,
         context: &mut Context<'_, A::Message>,
-    ) -> Self {
-        let mut exchange = Self::new(asked, context);
-        exchange.body.keep(asked.request());
-        exchange.wait_for_next_call(http, context);
-        exchange
+    ) {
+        self.body.keep(asked.request());
+        self.wait_for_next_call(http, context);
     }
 
     /// Asks the application for the answer, or for more of it.

@@ -2,7 +2,7 @@
 //!
 //! Owns its options. One without counterpart closes the requests that it is for.
 
-use super::placeholders::is_plain;
+use super::placeholders::{field_value, is_plain};
 use crate::directive::Directive;
 use crate::route::Action;
 use crate::section::Section;
@@ -120,9 +120,6 @@ impl Proxy {
                 value if is_plain(value) => self.set.push((name.clone(), value.to_owned())),
                 _ => return Err(line.unknown()),
             },
-            [name, value] if is_plain(value) && !name.starts_with(['-', '+', '?', '>']) => {
-                self.set.push((name.clone(), value.clone()));
-            }
             // The proxy says these itself, whatever a client says.
             [name, value]
                 if matches!(
@@ -138,6 +135,10 @@ impl Proxy {
                         | "{hostport}"
                         | "{http.request.remote.host}"
                 ) => {}
+            [name, value] if !name.starts_with(['-', '+', '?', '>']) => {
+                let value = field_value(value).ok_or_else(|| line.unknown())?;
+                self.set.push((name.clone(), value));
+            }
             _ => return Err(line.unknown()),
         }
         Ok(())

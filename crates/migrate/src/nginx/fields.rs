@@ -2,7 +2,7 @@
 //!
 //! Owns which of them have a counterpart, and the `Cache-Control` of `expires`.
 
-use super::variables::is_plain;
+use super::variables::{field_value, is_plain};
 use crate::directive::Directive;
 use crate::word::{list, quoted, seconds, table};
 
@@ -56,8 +56,12 @@ impl RequestFields {
             }
             _ if value.is_empty() => Field::Remove(name.to_owned()),
             _ if is_plain(value) => Field::Set(name.to_owned(), value.to_owned()),
-            // A server may trust it, and without it a client could send its own.
-            _ => return Err("fields with variables have no counterpart"),
+            name if is_own_field(name, value) => return Ok(None),
+            _ => match field_value(value) {
+                Some(value) => Field::Set(name.to_owned(), value),
+                // A server may trust it, and without it a client could send its own.
+                None => return Err("a variable of this field has no counterpart"),
+            },
         };
         self.all.push(field);
         Ok(None)
@@ -92,6 +96,12 @@ impl RequestFields {
         }
         settings
     }
+}
+
+/// Whether a value is that which the client has sent in the same field, which is passed on.
+fn is_own_field(name: &str, value: &str) -> bool {
+    let own = value.strip_prefix("$http_").unwrap_or_default();
+    own.bytes().eq(name.bytes().map(|byte| if byte == b'-' { b'_' } else { byte }))
 }
 
 /// What `expires` makes of `Cache-Control`, if anything; `None`: it has no counterpart.

@@ -106,6 +106,39 @@ pub(super) fn variable(text: &str) -> Option<(&str, &str)> {
     text.split_at_checked(size).filter(|(name, _)| !name.is_empty())
 }
 
+/// Variables of a proxied request, and the values of ours that mean the same.
+const OF_REQUEST: [(&str, &str); 9] = [
+    ("remote_addr", "peer"),
+    ("realip_remote_addr", "peer"),
+    ("remote_user", "user"),
+    ("host", "host"),
+    ("scheme", "scheme"),
+    ("request_id", "request_id"),
+    ("ssl_protocol", "tls"),
+    ("ssl_client_s_dn", "tls_client_subject"),
+    ("ssl_client_i_dn", "tls_client_issuer"),
+];
+
+/// A value of a field for a server; `None` if a variable has no counterpart.
+pub(super) fn field_value(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        let (name, after) = variable(after)?;
+        let (_, ours) = OF_REQUEST.iter().find(|(theirs, _)| *theirs == name)?;
+        if after.starts_with(|next: char| next.is_ascii_lowercase() || next == '_') {
+            // It would be read as a part of the name.
+            return None;
+        }
+        out.push('$');
+        out.push_str(ours);
+        rest = after;
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
 /// Whether a text has no variable.
 pub(super) fn is_plain(text: &str) -> bool {
     !text.contains('$')

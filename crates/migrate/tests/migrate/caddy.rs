@@ -247,7 +247,8 @@ fn paths_change_as_in_caddy() {
 #[test]
 fn proxies_change_requests_as_in_caddy_or_are_closed() {
     for option in [
-        "header_up X-User {http.auth.user.id}",
+        "header_up X-User {http.request.cookie.user}",
+        "header_up X-User {http.auth.user.id}s",
         "header_up X-A a b",
         "handle_response {\n respond 200\n }",
         "rewrite /x",
@@ -264,13 +265,13 @@ fn proxies_change_requests_as_in_caddy_or_are_closed() {
     }
     let text = made(
         ":80 {\n reverse_proxy https://b.example unix//run/x {\n to c:1\n }\n}\n:81 {\n reverse_proxy \
-         https://b.example {\n header_up Host {upstream_hostport}\n header_up -X-A\n header_down -Server\n \
-         }\n}\n",
+         https://b.example {\n header_up Host {upstream_hostport}\n header_up X-User {http.auth.user.id}$1\n \
+         header_up -X-A\n header_down -Server\n }\n}\n",
     );
     judge(&text, &[("0.0.0.0:80 x/a", "501"), ("0.0.0.0:81 x/a", "upstream /a")]);
     for line in [
         "servers = [\"b.example:443\"]\ntls = true\nhttp2 = true",
-        "request_headers = { Host = \"b.example:443\" }",
+        "request_headers = { Host = \"b.example:443\", X-User = \"$user$$1\" }",
         "remove_request_headers = [\"X-A\"]",
         "remove_response_headers = [\"Server\"]",
     ] {

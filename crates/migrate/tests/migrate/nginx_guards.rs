@@ -33,7 +33,7 @@ fn access_is_inherited_and_replaced_as_a_list() {
         "types { }",
         "fastcgi_pass unix:/x;",
         "error_page 404 = @app;",
-        "proxy_pass http://b; proxy_set_header X-User $remote_user;",
+        "proxy_pass http://b; proxy_set_header X-User $cookie_user;",
     ] {
         serves(
             &format!("location /a/ {{ {guard} location /a/b/ {{ }} }} location / {{ }}"),
@@ -47,6 +47,25 @@ fn access_is_inherited_and_replaced_as_a_list() {
         "location /i/ { return 204; internal; } location /j/ { internal; proxy_pass http://b; }",
         &[("x/i/a", "404"), ("x/j/a", "404")],
     );
+}
+
+#[test]
+fn fields_of_a_server_have_the_values_of_ours_that_mean_the_same() {
+    let text = made(
+        "server { root /srv; location / { proxy_pass http://b; proxy_set_header X-User $remote_user; \
+         proxy_set_header X-Client \"$ssl_client_s_dn of ${ssl_client_i_dn}\"; proxy_set_header Authorization \
+         $http_authorization; proxy_set_header X-Two $remote_user$request_id; } location /c { proxy_pass \
+         http://b; proxy_set_header X-User ${remote_user}s; } }",
+    );
+    judge(&text, &[("x/a", "b /a"), ("x/c", "501")]);
+    for field in [
+        "X-User = \"$user\"",
+        "X-Client = \"$tls_client_subject of $tls_client_issuer\"",
+        "X-Two = \"$user$request_id\"",
+    ] {
+        assert!(text.contains(field), "{field}\n{text}");
+    }
+    assert!(!text.contains("Authorization"), "the client's is passed on\n{text}");
 }
 
 #[test]

@@ -194,7 +194,7 @@ kinds! {
     StoreFenced "store_fenced" Error Here
         "Another store has become the leader: this one refuses writes of its own and follows it. Another \
          event of this kind names the file with what only this one had, if there is such a thing."
-        "Clients can go on here: writes are forwarded. Look into the file for changes that are missed."
+        "Clients can go on here: writes are forwarded. `velodrome store changes FILE` prints what is missed."
     ReplicaBehind "replica_behind" Warning Here
         "A store that follows a leader does not catch up: its reads are older than they could be, and \
          writes wait."
@@ -225,9 +225,10 @@ kinds! {
         "If it comes often, look for what interrupts the connection; NATS also cuts off clients that are slow."
     ClusterProblem "cluster_problem" Warning Here
         "A scheduler is connected to NATS, which does not do what it should: JetStream is off or has no room for \
-         the streams, so that messages to channels with a history fail, or the user may not do something."
-        "The cause is in the line: change NATS or `[cluster]`. `velodrome check` and `velodrome ctl status` \
-         show more."
+         the streams, so that messages to channels with a history fail, or the user may not do something; or another \
+         node has other `[[channel]]` sections or `streams`."
+        "The cause is in the line: change NATS, `[cluster]` or the sections. `velodrome check` and \
+         `velodrome ctl status` show more."
     Limit "limit" Info Here
         "A `[[limit]]` refused uses."
         "As configured; if these are good clients, raise it."

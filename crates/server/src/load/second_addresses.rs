@@ -30,7 +30,8 @@ pub(super) fn second_addresses(data: &SiteData) -> Vec<String> {
                      both, or what is common to both"
                 )
             };
-            let access = others.iter().find(|one| one.found.access != first.found.access);
+            let access =
+                others.iter().find(|one| one.found.terms.access != first.found.terms.access);
             let limits = others.iter().find(|one| one.limits != first.limits);
             told.extend(access.map(|other| say(other, "a rule of `access`")));
             told.extend(limits.map(|other| say(other, "a [[limit]]")));

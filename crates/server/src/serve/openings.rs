@@ -210,8 +210,13 @@ pub(super) fn open_writer(
     let config = &data.config;
     let mut writer = store.writer();
     let settings = config.store.clone();
+    let failed = |failure| {
+        let path = config.store.path.clone().unwrap_or_default();
+        ServeError::Store { path, failure }
+    };
     // A role needs a cluster.
     let Some((duty, cluster)) = settings.role.zip(data.cluster.as_deref()) else {
+        tell_of_left_history(&writer).map_err(failed)?;
         return Ok(Some(WrittenStore { store, writer, node: None, settings }));
     };
     let options = store::ReplicatorOptions {
@@ -222,10 +227,6 @@ pub(super) fn open_writer(
         me: store::ReplicationPeer(cluster.plan().node.0),
         origin: RandomState::new().hash_one("history"),
         wait_ms: STORE_LEADER_WAIT_MS,
-    };
-    let failed = |failure| {
-        let path = config.store.path.clone().unwrap_or_default();
-        ServeError::Store { path, failure }
     };
     let node = as_user(user, || store::Replicator::new(&mut writer, options).map_err(failed))?;
     if node.role() != options.role {
@@ -242,6 +243,23 @@ pub(super) fn open_writer(
         );
     }
     Ok(Some(WrittenStore { store, writer, node: Some(node), settings }))
+}
+
+/// Says of a store that has a role what becomes of it without one.
+fn tell_of_left_history(writer: &store::Writer) -> Result<(), store::StoreFailure> {
+    let Some(standing) = writer.written_standing()? else { return Ok(()) };
+    let what = if standing.leads {
+        "leads others: they do not hear of what is written now, and take a snapshot"
+    } else {
+        "is a replica: it hears nothing of its leader, and cannot be written"
+    };
+    diagnostic::write(
+        Level::Warn,
+        format_args!(
+            "the store {what}, until [store] has a `role` again, and a [cluster] is there"
+        ),
+    );
+    Ok(())
 }
 
 /// Makes the directories of orders and of caches, before the sandbox closes what is above them.

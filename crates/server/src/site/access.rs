@@ -95,7 +95,10 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
-        if found.access.is_empty() || exchange.place.is_admitted() || exchange.reply.is_begun() {
+        if found.terms.access.is_empty()
+            || exchange.place.is_admitted()
+            || exchange.reply.is_begun()
+        {
             return None;
         }
         self.check_rules(found, exchange, context)
@@ -108,7 +111,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_>,
     ) -> Option<Answer> {
-        let (status, fields) = match self.judge(found.access, exchange.request, context) {
+        let (status, fields) = match self.judge(&found.terms.access, exchange.request, context) {
             Judgement::Admitted(user) => {
                 self.entry.forget_password(context.id);
                 exchange.place.admit(user);
@@ -267,7 +270,7 @@ impl Site {
         let mut scratch = Vec::new();
         let path = target::resolve_with(path, PATH_RULES, &mut scratch).ok()?;
         let found = self.find_route(request, path, &AnswerPlace::default(), &self.data);
-        (!found.access.is_empty()).then(|| act(found.access))
+        (!found.terms.access.is_empty()).then(|| act(&found.terms.access))
     }
 }
 

@@ -17,7 +17,7 @@ use wire::http::target;
 use super::Site;
 use super::exchange::{self, Asked, Exchange, PATH_RULES};
 use super::file::FILE_METHODS;
-use super::route::{AnswerPlace, Kept, number_of};
+use super::route::{AnswerPlace, Kept, Resumed, number_of};
 use super::stage::Stage;
 use super::traced;
 use crate::limits::STORE_BODY_SIZE;
@@ -111,10 +111,9 @@ impl Site {
             if trace::is_noting() {
                 traced::route(context.id, &found);
             }
-            let mut exchange = Exchange::new((request, path), reply, &found, place);
+            let mut exchange = Exchange::new((request, path), reply, found.terms, &mut place);
             let answer = self.proceed(path, &found, &mut exchange, context);
             note_passed_on(&exchange, context.notes);
-            place = exchange.place;
             if let Some(next) = Self::route_after(&found, &mut place, request, path, data) {
                 found = next;
                 continue;
@@ -145,19 +144,15 @@ impl Site {
             }
             kept = Kept::new(kept.path(), found, place, data.generation);
         }
-        let place = kept.take_place();
-        let found = kept.route(data);
-        let mut exchange = Exchange::new((request, kept.path()), reply, &found, place);
-        let answer = self.proceed(kept.path(), &found, &mut exchange, context);
+        let Resumed { path, found, place } = kept.resume(data);
+        let mut exchange = Exchange::new((request, path), reply, found.terms, place);
+        let answer = self.proceed(path, &found, &mut exchange, context);
         note_passed_on(&exchange, context.notes);
-        let mut place = exchange.place;
-        let path = kept.path();
-        if let Some(next) = Self::route_after(&found, &mut place, request, path, data) {
+        if let Some(next) = Self::route_after(&found, place, request, path, data) {
+            let place = std::mem::take(place);
             return self.answer_found(path, data, next, place, (request, reply), context);
         }
-        drop(found);
         if matches!(answer, Answer::Wait | Answer::Part) {
-            kept.set_place(place);
             context.keep(kept);
         }
         answer
@@ -224,7 +219,7 @@ impl Site {
         // and is checked where they are read.
         let most = match found.action {
             Ok(RouteAction::Database(_)) => STORE_BODY_SIZE,
-            _ => found.body_size,
+            _ => found.terms.body_size,
         };
         if body_size > most
             && !exchange.reply.is_begun()
@@ -329,14 +324,14 @@ fn note_passed_on(exchange: &Exchange<'_, '_>, notes: &mut Notes) {
 /// Tells the access log which route answers, and whom, and the times of requests which route it is.
 fn note(found: &FoundRoute<'_>, user: Option<&str>, notes: &mut Notes) {
     notes.timed_as.route = number_of(found.rule);
-    match found.log {
+    match found.terms.log {
         Logging::On => notes.want_line(),
         Logging::Off => notes.omit_line(),
     }
     if !notes.are_wanted() {
         return;
     }
-    found.name.clone_into(&mut notes.route);
+    found.terms.name.clone_into(&mut notes.route);
     if let Some(user) = user {
         user.clone_into(&mut notes.user);
     }

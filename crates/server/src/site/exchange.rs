@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use config::RouteAction;
-use config::route::{Circumstances, FoundRoute, RouteRequest};
+use config::route::{Circumstances, FoundRoute, RouteRequest, RouteTerms};
 use files::policy;
 use http::{FieldList, Fields, Reply, Request, Scheme};
 use wire::http::target::DotFiles;
@@ -68,8 +68,6 @@ impl<'a> Asked<'a> {
     }
 }
 
-static NO_FIELDS: FieldList = FieldList::new();
-
 /// The parts that every step after the route needs. The request, its path, the reply and its place are plain data; the
 /// fields of the configuration are its own.
 pub(super) struct Exchange<'a, 'r> {
@@ -78,12 +76,9 @@ pub(super) struct Exchange<'a, 'r> {
     pub(crate) path: &'a str,
     pub(crate) reply: &'a mut Reply<'r>,
     headers: &'a FieldList,
-    /// Fields for encrypted connections only; empty for others.
-    secure_fields: &'a FieldList,
-    cache_control: Option<&'a str>,
-    early_hints: &'a FieldList,
+    terms: &'a RouteTerms,
     /// How far the answer has come.
-    pub(crate) place: AnswerPlace,
+    pub(crate) place: &'a mut AnswerPlace,
 }
 
 impl<'a, 'r> Exchange<'a, 'r> {
@@ -91,14 +86,10 @@ impl<'a, 'r> Exchange<'a, 'r> {
     pub(super) fn new(
         (request, path): (&'a Request<'a>, &'a str),
         reply: &'a mut Reply<'r>,
-        found: &FoundRoute<'a>,
-        place: AnswerPlace,
+        terms: &'a RouteTerms,
+        place: &'a mut AnswerPlace,
     ) -> Self {
-        let (headers, cache_control) = (found.headers, found.cache_control);
-        let secure_fields =
-            if request.scheme() == Scheme::Https { &found.https.fields } else { &NO_FIELDS };
-        let early_hints = found.early_hints;
-        Self { request, path, reply, headers, secure_fields, cache_control, early_hints, place }
+        Self { request, path, reply, headers: &terms.headers, terms, place }
     }
 
     /// Begins the head after which its client speaks WebSocket, with this token if it needs one. `false`: it cannot
@@ -136,35 +127,24 @@ impl<'a, 'r> Exchange<'a, 'r> {
         headers: &FieldList,
         go_on: impl FnOnce(&mut Exchange<'_, 'r>) -> T,
     ) -> T {
-        let mut changed = Exchange {
-            request,
-            path: self.path,
-            reply: self.reply,
-            headers,
-            secure_fields: self.secure_fields,
-            cache_control: self.cache_control,
-            early_hints: self.early_hints,
-            place: std::mem::take(&mut self.place),
-        };
-        let result = go_on(&mut changed);
-        self.place = std::mem::take(&mut changed.place);
-        result
+        let (path, terms) = (self.path, self.terms);
+        go_on(&mut Exchange { request, path, reply: self.reply, headers, terms, place: self.place })
     }
 
     /// The configured `Cache-Control`; empty if there is none.
     pub(super) fn cache_control(&self) -> &'a str {
-        self.cache_control.unwrap_or_default()
+        self.terms.cache_control.as_deref().unwrap_or_default()
     }
 
     /// The links of the route for a client that waits, if they were not sent.
     pub(super) fn take_unsent_hints(&mut self) -> Option<&'a FieldList> {
-        self.place.take_unsent_hints(self.early_hints)
+        self.place.take_unsent_hints(&self.terms.early_hints)
     }
 
     /// Adds the fields that the configuration adds to every answer of the route.
     pub(super) fn configured_fields(&mut self) {
         self.reply.fields(self.headers.fields());
-        self.reply.fields(self.secure_fields.fields());
+        self.secure_fields();
         self.cache_control_but(|_| false);
     }
 
@@ -178,13 +158,20 @@ impl<'a, 'r> Exchange<'a, 'r> {
             }
         }
         if !is_set("Strict-Transport-Security") {
-            self.reply.fields(self.secure_fields.fields());
+            self.secure_fields();
         }
         self.cache_control_but(is_set);
     }
 
+    /// Adds the fields for encrypted connections to an answer over one.
+    fn secure_fields(&mut self) {
+        if self.request.scheme() == Scheme::Https {
+            self.reply.fields(self.terms.https.fields.fields());
+        }
+    }
+
     fn cache_control_but(&mut self, is_set: impl Fn(&str) -> bool) {
-        if let Some(value) = self.cache_control
+        if let Some(value) = &self.terms.cache_control
             && !is_set("Cache-Control")
         {
             let _valid = self.reply.field("Cache-Control", value.as_bytes());

@@ -34,7 +34,7 @@ impl HandedOn {
             path: ProxiedPath::Whole,
             // The module has decided for this request only.
             cached: false,
-            request_headers: HeaderEdits { set: set.collect(), remove: Vec::new() },
+            request_headers: HeaderEdits { set: set.collect(), ..HeaderEdits::default() },
             response_headers: HeaderEdits::default(),
             intercept_errors: Vec::new(),
             upgrade: vec!["websocket".to_owned()],
@@ -49,7 +49,7 @@ impl HandedOn {
         let own = headers.clone();
         let is_own =
             |name: &str| !name.eq_ignore_ascii_case("set-cookie") && own.fields().has(name);
-        for (name, value) in found.headers.fields().iter().filter(|(name, _)| !is_own(name)) {
+        for (name, value) in found.terms.headers.fields().iter().filter(|(name, _)| !is_own(name)) {
             let _valid = headers.add(name, value);
         }
         Some(Self { route, path: passed_on.path.map(Into::into), headers })

@@ -57,7 +57,7 @@ impl Site {
             },
         };
         let policy = match policy {
-            BodyPolicy::Collect { limit } if found.forward_auth.is_some() => {
+            BodyPolicy::Collect { limit } if found.terms.forward_auth.is_some() => {
                 BodyPolicy::Admit { limit }
             }
             policy => policy,
@@ -88,8 +88,8 @@ impl Site {
                     return HeadJudgement::Refused;
                 }
             }
-            if stage == Stage::Client && !found.access.is_empty() {
-                match self.judge(found.access, request, context) {
+            if stage == Stage::Client && !found.terms.access.is_empty() {
+                match self.judge(&found.terms.access, request, context) {
                     Judgement::Admitted(user) => place.admit(user),
                     Judgement::Refused(_) => return HeadJudgement::Refused,
                     Judgement::Unknown(_) | Judgement::Awaited | Judgement::Crowded => {
@@ -99,7 +99,7 @@ impl Site {
                 }
             }
         }
-        if found.forward_auth.is_some() {
+        if found.terms.forward_auth.is_some() {
             judged = HeadJudgement::Open;
         }
         if self.entry.is_maintained_for(request, &self.data) {

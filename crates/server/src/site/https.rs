@@ -21,7 +21,7 @@ const DEFAULT_PORT: u16 = 443;
 impl Site {
     /// Whether a request that came so should come over an encrypted connection.
     pub(super) fn leads_to_https(path: &str, found: &FoundRoute<'_>, scheme: Scheme) -> bool {
-        found.https.redirect && scheme != Scheme::Https && !path.starts_with(CHALLENGES)
+        found.terms.https.redirect && scheme != Scheme::Https && !path.starts_with(CHALLENGES)
     }
 
     /// Answers that come before access and limits: those to authorities, and redirects to encrypted connections.

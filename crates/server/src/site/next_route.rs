@@ -17,6 +17,7 @@ use crate::site_data::SiteData;
 
 impl Site {
     /// The route of a request with this path. `place`: how far its answer has come in an earlier configuration.
+    #[inline]
     pub(super) fn find_route<'a>(
         &self,
         request: &Request<'a>,
@@ -25,10 +26,9 @@ impl Site {
         data: &'a SiteData,
     ) -> FoundRoute<'a> {
         let query = request.head.split_target().1;
-        let wanted = route_request(request, path, query, data);
-        let mut found = data.table.find(&wanted);
+        let mut found = data.table.find(&route_request(request, path, query, data));
         while leads_on(&found) && (place.has_led_on() || !self.may_answer(&found, request, data)) {
-            found = data.table.find_after(&wanted, found.rule);
+            found = find_after(&found, request, path, data);
         }
         found
     }
@@ -41,11 +41,7 @@ impl Site {
         path: &'a str,
         data: &'a SiteData,
     ) -> Option<FoundRoute<'a>> {
-        if !place.take_lead() {
-            return None;
-        }
-        let query = request.head.split_target().1;
-        Some(data.table.find_after(&route_request(request, path, query, data), found.rule))
+        place.take_lead().then(|| find_after(found, request, path, data))
     }
 
     fn may_answer(&self, found: &FoundRoute<'_>, request: &Request<'_>, data: &SiteData) -> bool {
@@ -59,6 +55,17 @@ impl Site {
         data.root_of(rules)
             .is_some_and(|root| self.page_of_tries(root, tries, &found.path).is_some())
     }
+}
+
+#[cold]
+fn find_after<'a>(
+    found: &FoundRoute<'a>,
+    request: &Request<'a>,
+    path: &'a str,
+    data: &'a SiteData,
+) -> FoundRoute<'a> {
+    let query = request.head.split_target().1;
+    data.table.find_after(&route_request(request, path, query, data), found.rule)
 }
 
 /// Whether the routes after this one answer what it has no file for.

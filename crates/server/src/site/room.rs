@@ -30,7 +30,7 @@ pub(super) enum BodyKind {
 impl Room {
     /// The limits of this route.
     pub(super) fn of(found: &FoundRoute<'_>, files: FileAcceptance) -> Self {
-        Self { body: found.body_size, form: found.form_size, files }
+        Self { body: found.terms.body_size, form: found.terms.form_size, files }
     }
 
     /// How to handle a body of this kind.

@@ -26,6 +26,13 @@ pub(super) struct Kept {
     place: AnswerPlace,
 }
 
+/// A request that goes on. Plain data.
+pub(super) struct Resumed<'k> {
+    pub(crate) path: &'k str,
+    pub(crate) found: FoundRoute<'k>,
+    pub(crate) place: &'k mut AnswerPlace,
+}
+
 /// How far an answer has come.
 #[derive(Debug, Default)]
 pub(super) struct AnswerPlace {
@@ -285,9 +292,10 @@ impl Kept {
         std::mem::take(&mut self.place)
     }
 
-    /// The answer has come this far.
-    pub(super) fn set_place(&mut self, place: AnswerPlace) {
-        self.place = place;
+    /// The things that its answer goes on with, in the configuration that the route is of.
+    pub(super) fn resume<'k>(&'k mut self, data: &'k SiteData) -> Resumed<'k> {
+        let found = data.table.recall(&self.route, &self.path);
+        Resumed { path: &self.path, found, place: &mut self.place }
     }
 
     /// The user whom the rules of access have let in.

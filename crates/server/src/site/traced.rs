@@ -22,7 +22,7 @@ const FAILED: StepAction = StepAction::between(Actor::Server, Actor::Scheduler, 
 /// The route of a request is found.
 #[cold]
 pub(super) fn route(process: ProcessId, found: &FoundRoute<'_>) {
-    let name = if found.name.is_empty() { "(files)" } else { found.name };
+    let name = if found.terms.name.is_empty() { "(files)" } else { &found.terms.name };
     trace::step(process, ROUTE, format_args!("{name}"));
 }
 

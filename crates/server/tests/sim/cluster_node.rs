@@ -51,6 +51,7 @@ fn setup(node: u64, history: u32) -> ClusterSetup {
             bytes: 1 << 30,
             messages: history,
             age_ms: 60_000,
+            sections: 0,
         },
         publish_wait_ms: 5_000,
     })

@@ -73,11 +73,18 @@ impl Following {
     }
 
     /// Another leader begins: what the last one has answered may never be in its history.
-    pub(super) fn end_term(&mut self) {
+    pub(super) fn end_term(&mut self, now_ms: u64) {
         self.lose_leader();
         // Pieces of two histories would make neither.
         self.taking = None;
-        self.forwards.end_term(&self.position.unwrap_or_default());
+        self.forwards.end_term(&self.position.unwrap_or_default(), now_ms);
+    }
+
+    /// A node has answered an order, perhaps that it was not begun there.
+    pub(super) fn hear_refusal(&mut self, of: (ReplicationPeer, u64), bytes: &[u8]) {
+        if decode_results(bytes).is_ok_and(|results| results == [Err(StoreFailure::LeaderAway)]) {
+            self.forwards.on_refused(of);
+        }
     }
 
     /// Applies what is there, before the store leads.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use super::events::DoneOrders;
 use super::post::{Post, ReplicationMoment};
 use crate::failure::StoreFailure;
-use crate::limits::FORWARDED;
+use crate::limits::{FORWARDED, ORPHAN_MS};
 use crate::order::{Executed, Order};
 use crate::replication::{
     ReplicationPeer, StorePosition, Talk, encode_orders, move_orders, move_result, moved,
@@ -23,6 +23,8 @@ enum State {
     Waiting(Vec<Order>),
     /// The leader has it, under this number.
     Sent(ReplicationPeer, u64),
+    /// The leader had it when its term ended: it may still say that it has not begun it.
+    Orphaned(ReplicationPeer, u64),
     /// Its results are there; this store has to reach that position.
     Answered(StorePosition, Vec<Result<Executed, StoreFailure>>),
     /// It has failed.
@@ -69,6 +71,17 @@ impl Forwards {
         };
     }
 
+    /// A node that no longer leads has not begun it.
+    pub(super) fn on_refused(&mut self, of: (ReplicationPeer, u64)) {
+        let is_it = |forward: &&mut Forward| match forward.state {
+            State::Sent(peer, sent) | State::Orphaned(peer, sent) => (peer, sent) == of,
+            _ => false,
+        };
+        if let Some(forward) = self.queue.iter_mut().find(is_it) {
+            forward.state = State::Failed(StoreFailure::LeaderAway);
+        }
+    }
+
     /// Another program leads in the same term: it knows nothing of what the last one was sent.
     pub(super) fn on_new_leader(&mut self, leader: ReplicationPeer) {
         for forward in &mut self.queue {
@@ -79,10 +92,13 @@ impl Forwards {
     }
 
     /// Another term begins, and this store is at that position.
-    pub(super) fn end_term(&mut self, position: &StorePosition) {
+    pub(super) fn end_term(&mut self, position: &StorePosition, now_ms: u64) {
         for forward in &mut self.queue {
             match forward.state {
-                State::Sent(..) => forward.fail(),
+                State::Sent(peer, sent) => {
+                    forward.state = State::Orphaned(peer, sent);
+                    forward.until_ms = forward.until_ms.min(now_ms + ORPHAN_MS);
+                }
                 State::Answered(at, _) if !is_at(position, &at) => forward.fail(),
                 _ => {}
             }
@@ -151,7 +167,9 @@ impl Forward {
     fn fail(&mut self) {
         let why = match &self.state {
             State::Waiting(_) => StoreFailure::LeaderAway,
-            State::Sent(..) | State::Answered(..) => StoreFailure::LeaderSilent,
+            State::Sent(..) | State::Orphaned(..) | State::Answered(..) => {
+                StoreFailure::LeaderSilent
+            }
             State::Failed(_) => return,
         };
         self.state = State::Failed(why);

@@ -1,14 +1,14 @@
 //! The work of a leader: it executes orders, its own clients' and those of replicas, and sends the records.
 //!
-//! Owns which orders of replicas were executed. Never asks anything of another node.
+//! Owns the orders that wait. Never asks anything of another node.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::comers::OrdersCome;
 use super::events::DoneOrders;
 use super::post::{Post, ReplicationMoment};
 use crate::failure::StoreFailure;
-use crate::limits::{ANSWER_SIZE, LEAD_EVERY_MS, RECORDS_SIZE, REPLICAS};
+use crate::limits::{ANSWER_SIZE, HEARD_MS, LEAD_EVERY_MS, LISTENS_MS, RECORDS_SIZE};
 use crate::order::Order;
 use crate::replication::{
     LeaderTerm, OrderUnread, ReplicationPeer, Standing, StorePosition, Talk, decode_orders,
@@ -28,29 +28,52 @@ enum OrdersOf {
 #[derive(Debug, Default)]
 pub(super) struct Leading {
     waiting: Vec<(OrdersOf, Vec<Order>)>,
-    /// The number of the last order of each replica, and the order in which they came.
-    last: BTreeMap<ReplicationPeer, (u64, u64)>,
-    count: u64,
     next_lead_ms: u64,
+    listens: Listens,
+}
+
+/// Whether a leader listens before it executes orders: another store may lead since it ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Listens {
+    /// No more.
+    #[default]
+    Done,
+    /// From its first turn on.
+    First,
+    Until(u64),
 }
 
 impl Leading {
+    /// A leader whose program has just begun.
+    pub(super) fn again() -> Self {
+        Self { listens: Listens::First, ..Self::default() }
+    }
+
+    /// The others hear this node from now on, and answer at once.
+    pub(super) fn come_back(&mut self, now_ms: u64) {
+        self.next_lead_ms = 0;
+        let heard_ms = now_ms + HEARD_MS;
+        self.listens = match self.listens {
+            Listens::Done => Listens::Done,
+            Listens::First => Listens::Until(heard_ms),
+            Listens::Until(until_ms) => Listens::Until(until_ms.min(heard_ms)),
+        };
+    }
+
     pub(super) fn order(&mut self, number: u64, orders: Vec<Order>) {
         self.waiting.push((OrdersOf::Own(number), orders));
     }
 
-    /// Orders of this node's clients that are not executed.
-    pub(super) fn take_local(&mut self) -> Vec<(u64, Vec<Order>)> {
-        let own = |(of, orders)| match of {
-            OrdersOf::Own(number) => Some((number, orders)),
-            OrdersOf::Peer(..) => None,
-        };
-        self.waiting.drain(..).filter_map(own).collect()
-    }
-
-    /// The next turn tells all nodes who leads.
-    pub(super) fn lead_soon(&mut self) {
-        self.next_lead_ms = 0;
+    /// Another node leads: orders that were not begun are refused, and their clients may send them there.
+    pub(super) fn refuse_all(&mut self, post: &mut Post, done: &mut Vec<DoneOrders>) {
+        for (who, orders) in self.waiting.drain(..) {
+            match who {
+                OrdersOf::Own(number) => {
+                    done.push((number, vec![Err(StoreFailure::Replica); orders.len()]));
+                }
+                OrdersOf::Peer(peer, order) => refuse(post, peer, order),
+            }
+        }
     }
 
     pub(super) fn on_talk(
@@ -58,7 +81,7 @@ impl Leading {
         writer: &mut Writer,
         post: &mut Post,
         (from, talk): (ReplicationPeer, Talk),
-        names: &[String],
+        (names, come): (&[String], &mut OrdersCome),
     ) -> Result<(), StoreFailure> {
         match talk {
             Talk::Ask { ask, position, starts } => {
@@ -68,7 +91,7 @@ impl Leading {
                 let piece = writer.piece(&cursor)?;
                 post.tell(from, &Talk::Piece { load, cursor, piece });
             }
-            Talk::Orders { order, bytes } if self.is_new(from, order) => {
+            Talk::Orders { order, bytes } if come.is_new(from, order) => {
                 self.take_orders((from, order), &bytes, post, names);
             }
             _ => {}
@@ -100,22 +123,6 @@ impl Leading {
         post.tell(from, &Talk::Done { order, at: StorePosition::default(), bytes });
     }
 
-    /// Whether this order of a replica has not come yet.
-    fn is_new(&mut self, from: ReplicationPeer, order: u64) -> bool {
-        if self.last.get(&from).is_some_and(|(last, _)| order <= *last) {
-            return false;
-        }
-        self.count += 1;
-        self.last.insert(from, (order, self.count));
-        if self.last.len() > REPLICAS {
-            let oldest = self.last.iter().min_by_key(|(_, (_, count))| *count);
-            if let Some(oldest) = oldest.map(|(peer, _)| *peer) {
-                self.last.remove(&oldest);
-            }
-        }
-        true
-    }
-
     pub(super) fn turn(
         &mut self,
         writer: &mut Writer,
@@ -123,8 +130,9 @@ impl Leading {
         done: &mut Vec<DoneOrders>,
         now: ReplicationMoment,
     ) -> Result<u64, StoreFailure> {
+        let listens_ms = self.listens_ms(now.ms);
         let (mut of, mut all) = (Vec::new(), Vec::new());
-        for (who, mut orders) in self.waiting.drain(..) {
+        for (who, mut orders) in self.waiting.extract_if(.., |_| listens_ms == 0) {
             of.push((who, orders.len()));
             all.append(&mut orders);
         }
@@ -152,7 +160,23 @@ impl Leading {
                 post.tell_all(&Talk::Lead { time_ms: now.unix_ms, position });
             }
         }
-        Ok(self.next_lead_ms - now.ms)
+        let rest_ms = self.next_lead_ms - now.ms;
+        Ok(if listens_ms > 0 { rest_ms.min(listens_ms) } else { rest_ms })
+    }
+
+    /// How much longer it listens.
+    fn listens_ms(&mut self, now_ms: u64) -> u64 {
+        if self.listens == Listens::First {
+            self.listens = Listens::Until(now_ms + LISTENS_MS);
+        }
+        let rest_ms = match self.listens {
+            Listens::Until(until_ms) => until_ms.saturating_sub(now_ms),
+            Listens::First | Listens::Done => 0,
+        };
+        if rest_ms == 0 {
+            self.listens = Listens::Done;
+        }
+        rest_ms
     }
 
     fn send_records(
@@ -167,6 +191,13 @@ impl Leading {
         }
         Ok(())
     }
+}
+
+/// Tells a replica that its order was not begun here, and will not be.
+pub(super) fn refuse(post: &mut Post, peer: ReplicationPeer, order: u64) {
+    // One result stands for all.
+    let bytes = encode_results(&[Err(StoreFailure::LeaderAway)]);
+    post.tell(peer, &Talk::Done { order, at: StorePosition::default(), bytes });
 }
 
 /// Answers the question of a replica that is at this position.

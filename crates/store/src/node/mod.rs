@@ -4,6 +4,7 @@
 //! drives the writer of its store, and gives messages, results and events. Knows no transport, no thread and no clock;
 //! a transport may lose, repeat, delay and reorder what it carries.
 
+mod comers;
 mod events;
 mod following;
 mod forwards;

@@ -3,11 +3,12 @@
 //! Owns the terms: whoever hears of a later one leads no more. `leading` has what a leader does, `following` what a
 //! replica does.
 
+use super::comers::OrdersCome;
 use super::events::{
     DoneOrders, PromoteRefused, ReplicationEvent, ReplicationStatus, ReplicatorOptions, StoreRole,
 };
 use super::following::Following;
-use super::leading::Leading;
+use super::leading::{self, Leading};
 use super::post::{Post, ReplicationMoment, ReplicationNews, ReplicationOrder};
 use crate::failure::StoreFailure;
 use crate::order::Order;
@@ -27,6 +28,7 @@ enum Part {
 pub struct Replicator {
     post: Post,
     part: Part,
+    come: OrdersCome,
     assembly: Assembly,
     names: Vec<String>,
     wait_ms: u64,
@@ -60,13 +62,15 @@ impl Replicator {
         let mut post = Post::new(options.me, writer.standing()?.heard);
         post.join(position);
         let part = if writer.standing()?.leads {
-            Part::Leader(Leading::default())
+            // Nobody leads in place of one that begins a history.
+            Part::Leader(if is_new { Leading::default() } else { Leading::again() })
         } else {
             Part::Replica(Box::new(Following::new(position)))
         };
         Ok(Self {
             post,
             part,
+            come: OrdersCome::default(),
             assembly: Assembly::default(),
             names: writer.names().to_vec(),
             wait_ms: options.wait_ms,
@@ -119,7 +123,7 @@ impl Replicator {
                 }
             }
             ReplicationNews::Back => match &mut self.part {
-                Part::Leader(leading) => leading.lead_soon(),
+                Part::Leader(leading) => leading.come_back(now.ms),
                 Part::Replica(following) => following.ask_soon(),
             },
         }
@@ -150,15 +154,27 @@ impl Replicator {
             }
             return Ok(());
         }
+        // Whatever the term: what was not begun is not begun later.
+        if let (Part::Replica(following), Talk::Done { order, bytes, .. }) = (&mut self.part, &talk)
+        {
+            following.hear_refusal((head.from, *order), bytes);
+        }
         if head.heard > own.heard {
-            self.on_later_term(writer, head.heard)?;
+            self.on_later_term(writer, head.heard, now)?;
         } else if head.heard < own.heard && talk != Talk::Hello {
             self.post.tell(head.from, &Talk::Hello);
         }
         let is_of_now = head.heard == self.post.head().heard;
         match &mut self.part {
             Part::Leader(leading) => {
-                leading.on_talk(writer, &mut self.post, (head.from, talk), &self.names)
+                let of_orders = (&*self.names, &mut self.come);
+                leading.on_talk(writer, &mut self.post, (head.from, talk), of_orders)
+            }
+            Part::Replica(_) if let Talk::Orders { order, .. } = talk => {
+                if self.come.is_new(head.from, order) {
+                    leading::refuse(&mut self.post, head.from, order);
+                }
+                Ok(())
             }
             Part::Replica(following) if is_of_now => {
                 following.on_talk(writer, &mut self.post, (head, talk), &mut self.events, now);
@@ -168,21 +184,22 @@ impl Replicator {
         }
     }
 
-    fn on_later_term(&mut self, writer: &mut Writer, term: LeaderTerm) -> Result<(), StoreFailure> {
+    fn on_later_term(
+        &mut self,
+        writer: &mut Writer,
+        term: LeaderTerm,
+        now: ReplicationMoment,
+    ) -> Result<(), StoreFailure> {
         writer.hear(term)?;
         self.post.hear(term);
         match &mut self.part {
             Part::Leader(leading) => {
-                let waiting = leading.take_local();
+                leading.refuse_all(&mut self.post, &mut self.done);
                 self.events.push(ReplicationEvent::Fenced(term));
                 let following = Following::new(writer.position()?);
                 self.part = Part::Replica(Box::new(following));
-                // They were not executed, and the client may send them to the new leader.
-                let refused = |orders: Vec<Order>| vec![Err(StoreFailure::Replica); orders.len()];
-                self.done
-                    .extend(waiting.into_iter().map(|(number, orders)| (number, refused(orders))));
             }
-            Part::Replica(following) => following.end_term(),
+            Part::Replica(following) => following.end_term(now.ms),
         }
         Ok(())
     }

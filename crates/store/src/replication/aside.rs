@@ -2,7 +2,7 @@
 //!
 //! Owns the names, and the form of the file: each record behind its length, as in the files of the last records. If the
 //! store does not have all of these records any more, its whole state is copied instead, as the file of a store.
-//! Nothing reads either by itself: a person decides what becomes of the changes.
+//! Nothing reads either by itself: a person decides what becomes of the changes, and may have the records shown.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use heed::CompactionOption;
 
 use super::history::History;
 use super::place::StorePosition;
+use super::record::CommitRecord;
 use crate::failure::StoreFailure;
 use crate::ffi::Env;
 use crate::limits::ASIDE_PIECE;
@@ -75,4 +76,41 @@ pub(crate) fn copy_aside(map: &Env, aside: &mut SetAside) -> Result<(), StoreFai
     }
     aside.path = path;
     Ok(())
+}
+
+/// The records of a file in which they were set aside.
+#[derive(Debug)]
+pub struct AsideRecords(Vec<u8>);
+
+impl AsideRecords {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(path: &Path) -> Result<Self, StoreFailure> {
+        Ok(Self(std::fs::read(path)?))
+    }
+
+    /// The records, in order.
+    pub fn records(&self) -> impl Iterator<Item = Result<CommitRecord<'_>, StoreFailure>> {
+        let mut rest = &*self.0;
+        std::iter::from_fn(move || {
+            (!rest.is_empty()).then(|| next(&mut rest).ok_or_else(no_record))
+        })
+    }
+}
+
+/// The next record; the rest is empty if it is none.
+fn next<'f>(rest: &mut &'f [u8]) -> Option<CommitRecord<'f>> {
+    let (length, records) = std::mem::take(rest).split_first_chunk()?;
+    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+    let (record, after) = records.split_at_checked(length)?;
+    let record = CommitRecord::decode(record).ok()?;
+    *rest = after;
+    Some(record)
+}
+
+fn no_record() -> StoreFailure {
+    let why = "it is no file of records, is damaged here, or is of another version";
+    StoreFailure::Storage(why.to_owned())
 }

@@ -18,7 +18,7 @@ mod result_bytes;
 mod spool;
 mod talk;
 
-pub use self::aside::SetAside;
+pub use self::aside::{AsideRecords, SetAside};
 pub(crate) use self::aside::{copy_aside, place_aside, set_aside};
 pub use self::bytes::Cut;
 pub(crate) use self::clock::{
@@ -30,7 +30,7 @@ pub use self::ledger::Standing;
 pub(crate) use self::ledger::{Ledger, Place};
 pub use self::order_bytes::{OrderUnread, decode_orders, encode_orders};
 pub use self::place::{LeaderTerm, StorePosition};
-pub use self::record::{CommitRecord, Unfollowed};
+pub use self::record::{CommitRecord, RecordedChange, Unfollowed};
 pub use self::result_bytes::{decode_results, encode_results};
 pub use self::spool::{SnapshotSpool, Spooled};
 pub use self::talk::{ReplicationPeer, SnapshotCursor, SnapshotEnd, SnapshotPiece};

@@ -9,6 +9,7 @@ use super::place::{LeaderTerm, StorePosition};
 use crate::checksum::sum;
 use crate::failure::StoreFailure;
 use crate::log::{Logged, changes};
+use crate::record::Record;
 
 /// The version of the encoding.
 const VERSION: u8 = 1;
@@ -27,6 +28,17 @@ pub enum Unfollowed {
     Broken,
     /// It is of a term that has ended.
     Fenced,
+}
+
+/// A change in a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordedChange<'r> {
+    /// The key has this value now.
+    Put(&'r [u8], Record<'r>),
+    /// The key was deleted.
+    Delete(&'r [u8]),
+    /// All keys of the database were.
+    Clear,
 }
 
 /// A record, borrowed from its bytes.
@@ -105,6 +117,29 @@ impl<'r> CommitRecord<'r> {
         &self,
     ) -> impl Iterator<Item = Result<(&'r str, Logged<'r>), StoreFailure>> + use<'r> {
         changes(self.changes)
+    }
+
+    /// The changes of keys, each with the name of its database.
+    pub fn recorded(
+        &self,
+    ) -> impl Iterator<Item = Result<(&'r str, RecordedChange<'r>), StoreFailure>> + use<'r> {
+        self.changes().map(|change| {
+            let (database, change) = change?;
+            let recorded = match change {
+                Logged::Put(key, stored) => {
+                    Record::decode(stored).map(|record| RecordedChange::Put(key, record))
+                }
+                Logged::Delete(key) => Some(RecordedChange::Delete(key)),
+                Logged::Clear => Some(RecordedChange::Clear),
+                Logged::Place(_) => None,
+            };
+            let unknown = || {
+                StoreFailure::Storage(
+                    "a record has a change that this version does not know".to_owned(),
+                )
+            };
+            Ok((database, recorded.ok_or_else(unknown)?))
+        })
     }
 
     /// The bytes of the changes.

@@ -50,6 +50,19 @@ impl Writer {
         Ok(())
     }
 
+    /// The knowledge about leaders of a store that has a history, whether the writer joins it or not.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn written_standing(&self) -> Result<Option<Standing>, StoreFailure> {
+        let Some(ledger) = self.continuation.as_ref().map(Continuation::ledger) else {
+            return Ok(None);
+        };
+        let snapshot = self.map.read_txn()?;
+        let has_history = ledger.place(&snapshot)?.is_some();
+        has_history.then(|| ledger.standing(&snapshot)).transpose()
+    }
+
     pub(super) fn ledger(&self) -> Result<Ledger, StoreFailure> {
         let ledger = self.continuation.as_ref().map(Continuation::ledger);
         ledger.ok_or_else(|| StoreFailure::Storage("it was not opened for replicas".to_owned()))

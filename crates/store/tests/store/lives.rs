@@ -193,3 +193,59 @@ fn keys_expire_at_the_same_moment_on_servers_whose_clocks_are_an_hour_apart() {
         assert!((0..3).all(|node| !is_there(&mut world, node)));
     }
 }
+
+/// A world in which the third node has just sent a write to the first one.
+fn with_a_write_under_way(first: impl Fn(&mut World)) -> World {
+    let mut world = World::new(1, Sync::Commit);
+    world.write(0);
+    world.run(3_000);
+    first(&mut world);
+    world.write(2);
+    world.run(5);
+    world
+}
+
+#[test]
+fn a_write_that_the_last_leader_has_not_begun_is_said_not_to_be_written() {
+    let mut world = with_a_write_under_way(|world| world.promote(1));
+    world.run(100);
+    assert_eq!(world.told.get(&2), Some(&Told::Nothing));
+    world.heal();
+    world.check(Promotes::Any);
+}
+
+#[test]
+fn a_write_under_way_to_a_leader_that_died_is_unknown_a_second_after_the_next_one_begins() {
+    let mut world = with_a_write_under_way(|_| ());
+    world.kill(0);
+    world.promote(1);
+    world.run(900);
+    assert_eq!(world.told.get(&2), None);
+    world.run(300);
+    assert_eq!(world.told.get(&2), Some(&Told::Unknown));
+    world.heal();
+    world.check(Promotes::Any);
+}
+
+#[test]
+fn a_leader_that_begins_again_acknowledges_nothing_if_another_one_was_promoted_meanwhile() {
+    let mut world = World::new(1, Sync::Commit);
+    world.write(0);
+    world.run(3_000);
+    world.kill(0);
+    world.promote(1);
+    world.run(500);
+    world.start(0);
+    world.write(0);
+    world.run(500);
+    assert_eq!(world.told.get(&2), Some(&Told::Nothing));
+    // If nobody was, it goes on a second later, though nobody hears it.
+    world.heal();
+    (0..3).for_each(|node| world.kill(node));
+    world.start(1);
+    world.write(1);
+    world.run(900);
+    assert_eq!(world.told.get(&3), None);
+    world.run(200);
+    assert_eq!(world.told.get(&3), Some(&Told::Written));
+}

@@ -311,7 +311,7 @@ impl World {
         running.node.status(&mut running.writer).unwrap().role == StoreRole::Leader
     }
 
-    fn promote(&mut self, number: usize) {
+    pub(crate) fn promote(&mut self, number: usize) {
         let now = self.moment(number);
         if let Some(running) = &mut self.nodes[number].running {
             let _refused = running.node.promote(&mut running.writer, now);

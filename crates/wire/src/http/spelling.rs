@@ -53,6 +53,9 @@ pub(super) fn write_name(out: &mut Vec<u8>, name: &str) {
     {
         return out.extend_from_slice(own.as_bytes());
     }
+    if is_spelt(name) {
+        return out.extend_from_slice(name.as_bytes());
+    }
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         return write_mixed(out, name);
     }
@@ -66,6 +69,15 @@ pub(super) fn write_name(out: &mut Vec<u8>, name: &str) {
         }
         before = own;
     }
+}
+
+/// Whether each word begins with a large letter and has no others.
+fn is_spelt(name: &str) -> bool {
+    let mut before = b'-';
+    name.bytes().all(|byte| {
+        let is_first = std::mem::replace(&mut before, byte) == b'-';
+        if is_first { !byte.is_ascii_lowercase() } else { !byte.is_ascii_uppercase() }
+    })
 }
 
 /// Whether a name has the size of one with letters of its own, and its first letter.

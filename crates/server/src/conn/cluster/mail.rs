@@ -39,9 +39,10 @@ impl ClusterLink {
         self.link.post(post.orders.into_iter().map(form).collect());
     }
 
-    /// Whether nobody waits for an answer that comes through this link.
+    /// Whether nobody waits for an answer that comes through this link, and clients may write no more.
     pub(super) fn is_idle(&self) -> bool {
-        self.link.is_idle() && self.mail.as_ref().is_none_or(|mail| mail.waiting == 0)
+        let is_done = |mail: &MailWay| mail.waiting == 0 && self.now_ms >= self.stays_until_ms;
+        self.link.is_idle() && self.mail.as_ref().is_none_or(is_done)
     }
 
     /// At the end of a turn: passes on what came from other stores.

@@ -33,6 +33,7 @@ use self::mail::MailWay;
 use super::Connections;
 use super::lead::{Lead, LeadKind};
 use crate::cluster_setup::ClusterSetup;
+use crate::limits::STORE_LINK_STAYS_MS;
 use crate::link_report::LinkReport;
 use crate::message::{Context, ServiceContext, StorePost};
 use crate::site::Site;
@@ -73,6 +74,8 @@ pub(super) struct ClusterLink {
     /// The leases that the link was asked for last.
     leases: Vec<String>,
     is_draining: bool,
+    /// How long it stays while the server drains, because clients write to the store.
+    stays_until_ms: u64,
     /// The time of the last turn.
     now_ms: u64,
 }
@@ -130,6 +133,7 @@ impl ClusterLink {
             mail: None,
             leases: Vec::new(),
             is_draining: false,
+            stays_until_ms: 0,
             now_ms,
         }
     }
@@ -150,7 +154,7 @@ impl ClusterLink {
             is_up: self.link.is_up(),
             for_ms: now_ms.saturating_sub(self.link.since_ms()),
             server: self.link.server().map(ToString::to_string).unwrap_or_default(),
-            problem: self.link.problem().map(str::to_owned),
+            problem: self.link.problem(),
             nodes: self.link.nodes().cloned().collect(),
             stats: self.link.stats(),
         }
@@ -211,6 +215,9 @@ impl ClusterLink {
         self.tell();
         if let Some(due_ms) = self.link.next_due_ms() {
             context.wake_at_ns(due_ms.saturating_mul(1_000_000));
+        }
+        if now_ms < self.stays_until_ms {
+            context.wake_at_ns(self.stays_until_ms.saturating_mul(1_000_000));
         }
         if let (true, true, Way::Connection(process)) =
             (self.is_draining, self.is_idle(), &self.way)
@@ -341,6 +348,9 @@ impl ClusterLink {
     /// No more requests come.
     pub(super) fn drain(&mut self) {
         self.is_draining = true;
+        if self.mail.is_some() {
+            self.stays_until_ms = self.now_ms + STORE_LINK_STAYS_MS;
+        }
         self.link.leave();
     }
 }

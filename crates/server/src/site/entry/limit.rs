@@ -57,7 +57,7 @@ impl Site {
         if exchange.place.is_metered(stage) || exchange.reply.is_begun() {
             return None;
         }
-        let counted = (exchange.request, &mut exchange.place);
+        let counted = (exchange.request, &mut *exchange.place);
         match self.entry.count_use(path, stage, counted, &self.data, context) {
             Metering::LetIn => None,
             Metering::Delayed => Some(Answer::Wait),

@@ -37,7 +37,7 @@ pub(in crate::site) fn parcel_of(
         head.host = Some(host.as_bytes());
     }
     let asked = Request { head: &head, ..*request };
-    let mut head = head_of(&asked, target, route)?;
+    let mut head = head_of(&asked, None, target, route)?;
     if let Some(object) = wanted.validated {
         for (name, value) in object.conditions().fields().iter() {
             head.field(name, value)?;

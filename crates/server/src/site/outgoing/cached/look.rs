@@ -325,7 +325,8 @@ fn way_of(request: &Request<'_>, found: &FoundRoute<'_>, route: &ProxyRoute) -> 
     // Made of the configuration alone, and the same after a restart, which finds what is on a disk.
     let hasher = BuildHasherDefault::<DefaultHasher>::default();
     let is_secured = request.secured.is_some();
-    hasher.hash_one((&*route.upstream, found.rest, set, &edits.remove, is_secured))
+    let edited = (set, &edits.variable, &edits.remove);
+    hasher.hash_one((&*route.upstream, found.rest, edited, is_secured))
 }
 
 /// Whether an answer came while the request waited for it.

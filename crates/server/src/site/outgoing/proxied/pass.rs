@@ -358,7 +358,7 @@ fn parcel_of(
     route: &ProxyRoute,
 ) -> Result<Parcel, ExchangeFailure> {
     let request = exchange.request;
-    let mut head = head_of(request, target, route)?;
+    let mut head = head_of(request, exchange.place.user(), target, route)?;
     let may_change = request.method() == Method::Get
         && request.head.framing == Framing::None
         && exchange.reply.can_change();

@@ -33,7 +33,7 @@ impl Site {
         if exchange.place.is_permitted() || exchange.reply.is_begun() {
             return None;
         }
-        let Some(asked) = found.forward_auth else {
+        let Some(asked) = &found.terms.forward_auth else {
             // A reload may have removed the question.
             if self.outgoing.proxies.is_question(context.id) {
                 self.outgoing.proxies.forget(context.id, self.outgoing.client.exchanges());
@@ -148,8 +148,10 @@ impl Site {
         let (process, now_ns) = (context.id, context.now.monotonic_ns);
         let found = kept.route(data);
         // The server hears of a request when it is not refused before.
-        let is_let_in = found.access.is_empty() || kept.is_admitted();
-        let Some(asked) = found.forward_auth.filter(|_| is_let_in) else { return Intake::More };
+        let is_let_in = found.terms.access.is_empty() || kept.is_admitted();
+        let Some(asked) = found.terms.forward_auth.as_ref().filter(|_| is_let_in) else {
+            return Intake::More;
+        };
         if !self.outgoing.proxies.is_question(process)
             && !self.ask_server_about(request, kept.path(), asked, context)
         {
@@ -186,8 +188,8 @@ impl Site {
         let kept = context.take_kept::<Kept>()?;
         let found = kept.route(&data);
         // The server hears of a request when it is not refused before.
-        let is_let_in = found.access.is_empty() || kept.is_admitted();
-        let asked = found.forward_auth.filter(|_| is_let_in);
+        let is_let_in = found.terms.access.is_empty() || kept.is_admitted();
+        let asked = found.terms.forward_auth.as_ref().filter(|_| is_let_in);
         let is_asked =
             asked.is_some_and(|asked| self.ask_server_about(request, kept.path(), asked, context));
         drop(found);

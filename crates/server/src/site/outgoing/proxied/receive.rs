@@ -28,7 +28,7 @@ impl Site {
         judged: HeadJudgement,
     ) -> Option<BodyPolicy> {
         let Ok(RouteAction::Proxy(route)) = found.action else { return None };
-        let limit = found.body_size;
+        let limit = found.terms.body_size;
         Some(match judged {
             HeadJudgement::Refused => BodyPolicy::Ignore,
             // A server gets no byte of a request that may still be refused: its body waits here, up to the limit.
@@ -55,7 +55,7 @@ impl Site {
             return None;
         };
         let target = target_of_request(request, (&found.path, found.rest));
-        let head = head_of(request, &target, route);
+        let head = head_of(request, kept.user(), &target, route);
         let length = match request.head.framing {
             Framing::Length(length) => Some(length),
             Framing::None | Framing::Chunked => None,

@@ -132,12 +132,9 @@ impl Upload {
         &self.trailers
     }
 
-    /// A piece has arrived.
+    /// A piece has arrived, and no exchange takes it yet.
     pub(in crate::site) fn add(&mut self, piece: &[u8]) {
-        self.rest.extend_from_slice(piece);
-        if let Some(replay) = &mut self.replay {
-            replay.extend_from_slice(piece);
-        }
+        self.hand_on(piece, |_| 0);
     }
 
     /// There is a connection to a server, which may get what has arrived. Until then no more of it arrives than an
@@ -146,8 +143,25 @@ impl Upload {
         self.replay.take_if(|replay| replay.len() > PROXY_REPLAY_SIZE);
     }
 
-    /// Hands on what has arrived, and keeps what is not taken. Returns whether that is nothing.
-    pub(in crate::site) fn hand_on(&mut self, take: impl FnOnce(&[u8]) -> usize) -> bool {
+    /// Hands on what has arrived, this piece as the last, and keeps what is not taken. Returns whether that is nothing.
+    pub(in crate::site) fn hand_on(
+        &mut self,
+        piece: &[u8],
+        take: impl FnOnce(&[u8]) -> usize,
+    ) -> bool {
+        if let Some(replay) = &mut self.replay {
+            if replay.capacity() > PROXY_REPLAY_SIZE / 2 {
+                // No room for twice as much, which would never be used.
+                replay.reserve_exact(PROXY_REPLAY_SIZE.saturating_sub(replay.len()));
+            }
+            replay.extend_from_slice(piece);
+        }
+        if self.rest.is_empty() {
+            let left = piece.get(take(piece)..).unwrap_or_default();
+            self.rest.extend_from_slice(left);
+            return left.is_empty();
+        }
+        self.rest.extend_from_slice(piece);
         let taken = take(&self.rest).min(self.rest.len());
         if taken == self.rest.len() {
             // An upload may be slow, so an empty buffer keeps no memory.
@@ -268,4 +282,48 @@ pub(crate) struct Tunnelled {
     /// The address of the client.
     pub(crate) client: IpAddr,
     pub(crate) place: Place,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn upload() -> Upload {
+        let head = HeadWriter::new("PUT", "/", 64).expect("a method and a target");
+        let body = OutgoingBody::Streamed(None);
+        let parcel = Parcel { method: "PUT", head, body, upgrade: None };
+        Upload::new(parcel, &FieldList::new().fields())
+    }
+
+    #[test]
+    fn kept_body_for_a_second_server_takes_no_more_than_its_bound() {
+        for size in [900, 20_000, 33_000] {
+            let mut upload = upload();
+            let mut most = 0;
+            for _ in 0..100 {
+                assert!(upload.hand_on(&vec![b'x'; size], <[u8]>::len), "all is taken");
+                upload.on_connection();
+                most = most.max(upload.held_bytes());
+            }
+            assert!(most <= PROXY_REPLAY_SIZE, "{most} bytes with pieces of {size}");
+            assert!(!upload.is_whole(), "too much has arrived");
+            assert_eq!(upload.held_bytes(), 0, "pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn pieces_that_no_server_has_taken_keep_their_order() {
+        let mut upload = upload();
+        upload.add(b"ab");
+        assert!(!upload.hand_on(b"cd", |_| 3));
+        let mut seen = Vec::new();
+        let take = |bytes: &[u8]| {
+            seen.extend_from_slice(bytes);
+            bytes.len()
+        };
+        assert!(upload.hand_on(b"e", take));
+        assert_eq!(seen, b"de");
+        assert!(upload.rewind());
+        assert_eq!(upload.rest, b"abcde");
+    }
 }

@@ -56,7 +56,7 @@ impl Proxies {
                 }
                 (carried.place, carried.exchange) = (Some(place), Some(exchange));
                 carried.stage = Stage::Sent;
-                carried.hand_on(client, now_ns);
+                carried.hand_on(&[], client, now_ns);
                 Stage::Sent
             }
             Err(failure) => {
@@ -97,12 +97,13 @@ impl Proxies {
 }
 
 impl Carried {
-    /// Hands the exchange what has arrived of the body, and its end. Returns whether it has taken all.
-    pub(super) fn hand_on(&mut self, client: &mut Client, now_ns: u64) -> bool {
+    /// Hands the exchange what has arrived of the body, this piece as the last, and its end. Returns whether it has
+    /// taken all.
+    pub(super) fn hand_on(&mut self, piece: &[u8], client: &mut Client, now_ns: u64) -> bool {
         let (Some(id), Some(upload)) = (self.exchange, &mut self.upload) else {
             return true;
         };
-        let is_all = upload.hand_on(|bytes| client.send(id, bytes, now_ns));
+        let is_all = upload.hand_on(piece, |bytes| client.send(id, bytes, now_ns));
         if client.connected_ns(id).is_some() {
             upload.on_connection();
         }

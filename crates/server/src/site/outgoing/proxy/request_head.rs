@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 
 use client::{ExchangeFailure, HeadWriter};
-use config::{ForwardAuth, HeaderEdits, ProxyRoute};
+use config::{ForwardAuth, HeaderEdits, HeaderPart, ProxyRoute, RequestVariable, VariableHeader};
 use http::Request;
 use wire::http::head::{HttpVersion, RequestTarget};
 use wire::http::trace_context::{TRACE_PARENT, TRACE_STATE};
@@ -63,9 +63,10 @@ pub(in crate::site) fn target_of_request(
     target_of(raw, request.query(), path, rest)
 }
 
-/// Writes the head, for this target.
+/// Writes the head, for this target. `user`: whom the rules of access have let in.
 pub(in crate::site) fn head_of(
     request: &Request<'_>,
+    user: Option<&str>,
     target: &str,
     route: &ProxyRoute,
 ) -> Result<HeadWriter, ExchangeFailure> {
@@ -98,6 +99,11 @@ pub(in crate::site) fn head_of(
     tell_of_client(request, edits, &mut head)?;
     for header in &edits.set {
         head.field(&header.name, header.value.as_bytes())?;
+    }
+    for header in &edits.variable {
+        if let Some(value) = filled(header, request, user) {
+            head.field(&header.name, value.as_bytes())?;
+        }
     }
     Ok(head)
 }
@@ -137,7 +143,50 @@ pub(in crate::site) fn question_of(
 
 /// Whether the route removes or replaces a field. Most routes change none.
 fn drops(edits: &HeaderEdits, name: &str) -> bool {
-    (!edits.set.is_empty() || !edits.remove.is_empty()) && edits.drop_field(name)
+    !edits.is_empty() && edits.drop_field(name)
+}
+
+/// The value of a field with values of the request in it; `None` if the request has none for one of them.
+fn filled(header: &VariableHeader, request: &Request<'_>, user: Option<&str>) -> Option<String> {
+    let mut text = String::new();
+    for part in &header.parts {
+        match part {
+            HeaderPart::Text(literal) => text.push_str(literal),
+            HeaderPart::Variable(variable) => {
+                let value = value_of(*variable, request, user).filter(|value| !value.is_empty())?;
+                for letter in value.chars() {
+                    // No certificate and no user makes another field of it.
+                    match letter.is_control() {
+                        true => text.push('?'),
+                        false => text.push(letter),
+                    }
+                }
+            }
+        }
+    }
+    Some(text)
+}
+
+fn value_of<'a>(
+    variable: RequestVariable,
+    request: &Request<'a>,
+    user: Option<&'a str>,
+) -> Option<Cow<'a, str>> {
+    let secured = request.secured;
+    let certificate = secured.and_then(|agreed| agreed.client.as_ref());
+    match variable {
+        RequestVariable::Peer => address_of(request).map(|address| address.to_string().into()),
+        RequestVariable::RequestId => Some(request.id()),
+        RequestVariable::Host => request.host().map(Cow::Borrowed),
+        RequestVariable::Scheme => Some(Cow::Borrowed(request.scheme().as_str())),
+        RequestVariable::User => user.map(Cow::Borrowed),
+        RequestVariable::Tls => secured.map(|agreed| Cow::Borrowed(agreed.version)),
+        RequestVariable::TlsClientSubject => certificate.map(|it| Cow::Borrowed(&*it.subject)),
+        RequestVariable::TlsClientIssuer => certificate.map(|it| Cow::Borrowed(&*it.issuer)),
+        RequestVariable::TlsClientFingerprint => {
+            certificate.map(|it| Cow::Borrowed(&*it.fingerprint))
+        }
+    }
 }
 
 /// Whether a field claims something about the client.

@@ -35,22 +35,21 @@ impl Proxies {
     pub(in crate::site) fn take_piece(
         &mut self,
         process: ProcessId,
-        piece: &[u8],
+        mut piece: &[u8],
         client: &mut Client,
         now_ns: u64,
     ) -> Intake {
-        if let (_, Some(carried)) = self.parts(process)
-            && let Some(upload) = &mut carried.upload
-        {
-            upload.add(piece);
-        }
         loop {
             let stage = self.send_upload(process, client, now_ns);
             let (_, Some(carried)) = self.parts(process) else { return Intake::Enough };
             let (Stage::Sent, Some(id)) = (stage, carried.exchange) else {
+                if let Some(upload) = &mut carried.upload {
+                    upload.add(piece);
+                }
                 return stage.intake();
             };
-            let intake = if carried.hand_on(client, now_ns) { Intake::More } else { Intake::Pause };
+            let is_all = carried.hand_on(std::mem::take(&mut piece), client, now_ns);
+            let intake = if is_all { Intake::More } else { Intake::Pause };
             if carried.is_answered() {
                 // The rest after the head is passed on as far as the client takes it: see `urgency`.
                 client.listen(id);
@@ -103,7 +102,7 @@ impl Proxies {
         let (_, Some(carried)) = self.parts(process) else { return };
         if let Some(upload) = &mut carried.upload {
             upload.end(trailers);
-            carried.hand_on(client, now_ns);
+            carried.hand_on(&[], client, now_ns);
         }
     }
 
