@@ -304,8 +304,7 @@ pub(super) fn run_unit(place: &Place) -> Result<(), Failure> {
 }
 
 /// The change of another network namespace, whose name follows.
-const ELSEWHERE: &str =
-    "not here: it was changed in another network namespace; `nsenter --net` goes there:";
+const ELSEWHERE: &str = "not here: it was changed in another network namespace:";
 
 /// Prints the results for the files of these changes, or that there are none.
 fn tell_all(done: &[(JournalEntry, Done)], flag: FormFlag, none: &str) -> Result<(), Failure> {
@@ -337,6 +336,7 @@ fn tell(
         Done::AsBefore => ("as before", ""),
         Done::Theirs(value) => ("somebody else has changed it to", &**value),
         Done::Gone => ("gone with the last start of the host", ""),
+        Done::NetworkGone => ("gone with its network namespace", ""),
         Done::OtherDevice => ("gone: another device is there now", ""),
         Done::Elsewhere(network) => (ELSEWHERE, &**network),
     };

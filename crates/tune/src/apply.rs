@@ -14,7 +14,7 @@ use crate::checks::find;
 use crate::files::HostFiles;
 use crate::identity::{identity, is_same_hardware, present_path};
 use crate::journal::{Begun, Journal, JournalEntry};
-use crate::namespaces::{is_of_host, is_of_network, own_network};
+use crate::namespaces::{Way, is_of_host, is_of_network, own_network, way_to};
 use crate::plan::PlanStep;
 use crate::settings;
 use crate::sysctl_files::swapped;
@@ -38,8 +38,10 @@ pub enum Done {
     Gone,
     /// Another device has this place now; the change went with the device it was made for.
     OtherDevice,
-    /// It was written in another network namespace, where it has to be reverted: its name.
+    /// It was written in another network namespace, where it has to be reverted: its name, and the way there.
     Elsewhere(String),
+    /// It was written in a network namespace that no program is in any more, and that has no name.
+    NetworkGone,
 }
 
 /// The id of this boot of the host.
@@ -212,6 +214,7 @@ pub fn revert(
             Done::Refused(_) | Done::Elsewhere(_) => None,
             Done::Theirs(_) => Some("somebody else has changed it"),
             Done::Gone => Some("the host has rebooted since"),
+            Done::NetworkGone => Some("its network namespace is gone"),
             Done::OtherDevice => Some("the device is another one"),
             _ => Some("put back"),
         };
@@ -272,9 +275,15 @@ fn restore(root: &Path, files: &HostFiles, beside: &[(&str, Option<String>)]) {
 
 /// The namespace of a change, if it is another one than that of the calling thread.
 fn elsewhere(files: &HostFiles, entry: &JournalEntry) -> Option<Done> {
-    let here = network_of(files, &entry.change.path);
-    let is_known = !entry.network.is_empty() && !here.is_empty();
-    (is_known && entry.network != here).then(|| Done::Elsewhere(entry.network.clone()))
+    let (here, there) = (network_of(files, &entry.change.path), &entry.network);
+    if there.is_empty() || here.is_empty() || *there == here {
+        return None;
+    }
+    Some(match way_to(files, there) {
+        Way::Known(way) => Done::Elsewhere(format!("{there}: {way}")),
+        Way::Unknown => Done::Elsewhere(there.clone()),
+        Way::None => Done::NetworkGone,
+    })
 }
 
 /// The value that a change in force reads now, if it is not the one that was written.

@@ -18,6 +18,13 @@ pub struct CostlyCalls {
     pub text: String,
 }
 
+impl CostlyCalls {
+    /// Whether they fail because no more files may be open.
+    pub(crate) fn lacks_files(&self) -> bool {
+        self.text.contains("EMFILE") || self.text.contains("ENFILE")
+    }
+}
+
 /// Connections per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Opened {

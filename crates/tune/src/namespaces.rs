@@ -6,6 +6,7 @@
 use sys::namespace::{devices, enter_network, network_cookie};
 
 use crate::files::HostFiles;
+use crate::processes::{Process, ProcessStat};
 
 /// Whether the network that is read is the server's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,50 @@ const FIRST: &str = " first";
 /// Whether a namespace of the journal is that of the first program of its host.
 pub(crate) fn is_of_host(network: &str) -> bool {
     network.is_empty() || network.contains(FIRST)
+}
+
+/// How to get to a network namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// By this command.
+    Known(String),
+    /// Not all programs may be looked at.
+    Unknown,
+    /// No program is in it, and it is mounted nowhere: with its last program its settings went.
+    None,
+}
+
+/// The way to a namespace of the journal: one that is mounted (`ip netns`), or that of a program.
+pub(crate) fn way_to(files: &HostFiles, network: &str) -> Way {
+    let name = network.split(' ').next().unwrap_or_default();
+    let mounts = files.text("/proc/self/mountinfo").unwrap_or_default();
+    let mounted = mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(3);
+        (words.next()? == name).then(|| words.next())?
+    });
+    if let Some(place) = mounted {
+        return Way::Known(format!("nsenter --net={place}"));
+    }
+    // A container sees its own programs alone; where kernel threads are seen, all are.
+    let is_whole = Process::name(files, 2).is_some_and(|name| name == "kthreadd");
+    for process in Process::all(files) {
+        match files.link(&format!("/proc/{process}/ns/net")) {
+            Some(theirs) if theirs == name => {
+                return Way::Known(format!("nsenter --net --target {process}"));
+            }
+            // It has ended, or is not to be looked at.
+            None if is_there(files, process) => return Way::Unknown,
+            Some(_) | None => {}
+        }
+    }
+    if is_whole { Way::None } else { Way::Unknown }
+}
+
+/// Whether a program has not ended; one for which nobody has waited is in no namespace.
+fn is_there(files: &HostFiles, process: u32) -> bool {
+    let stat = files.text(&format!("/proc/{process}/stat"));
+    let stat = stat.and_then(|line| ProcessStat::parse(&line));
+    stat.map_or_else(|| files.has(&format!("/proc/{process}/comm")), |stat| stat.state != 'Z')
 }
 
 /// Whether a file has another value in each network namespace.

@@ -1,6 +1,6 @@
 //! The server's own programs: descriptors, filters, idle threads, huge pages. Needs the process named with `--pid`.
 
-use crate::calls::ServerCalls;
+use crate::calls::{CostlyCalls, ServerCalls};
 use crate::check::{Check, Gain, Risk};
 use crate::descriptors::OpenDescriptor;
 use crate::finding::{Evidence, Finding, Judged, Percent, Price};
@@ -176,7 +176,14 @@ fn nofile_of(host: &HostReading, process: u32) -> Judged {
         return Finding::scaled(text, Percent::between(20.0, 99.0));
     }
     if open * 10 >= soft * 9 {
-        return Finding::scaled(format!("{open} of {soft} are open"), Percent::between(5.0, 90.0));
+        let text = format!("{open} of {soft} are open");
+        return match recorded(host) {
+            Ok(ServerCalls::Seen { found, .. }) if !found.iter().any(CostlyCalls::lacks_files) => {
+                let text = format!("{text}; none was refused in the moment that was recorded");
+                Finding::scaled(text, Percent::between(1.0, 15.0))
+            }
+            _ => Finding::scaled(text, Percent::between(5.0, 90.0)),
+        };
     }
     if soft < MANY_FILES {
         let used = if open == 0 { 1.0 } else { open as f64 / soft as f64 };

@@ -45,15 +45,25 @@ fn draw(report: &LadderReport, page: &mut HtmlPage) {
     let highest = all.iter().map(|stair| stair.rate).fold(1.0, f64::max);
     let view = format!("0 0 {WIDTH} {}", STAIR * all.len() as f64);
     let label = "requests a second with each step";
-    page.element(
-        "svg",
-        &[("viewBox", &view), ("role", &"img"), ("aria-label", &label), ("font-size", &LETTERS)],
-        |page| {
-            for (place, stair) in all.iter().enumerate() {
-                draw_stair(page, stair, place as f64 * STAIR, stair.rate / highest);
-            }
-        },
-    );
+    // A figure scrolls on a narrow screen, instead of becoming too small to read.
+    page.element("figure", &[], |page| {
+        page.element("div", &[], |page| {
+            page.element(
+                "svg",
+                &[
+                    ("viewBox", &view),
+                    ("role", &"img"),
+                    ("aria-label", &label),
+                    ("font-size", &LETTERS),
+                ],
+                |page| {
+                    for (place, stair) in all.iter().enumerate() {
+                        draw_stair(page, stair, place as f64 * STAIR, stair.rate / highest);
+                    }
+                },
+            );
+        });
+    });
     page.leaf(
         "p",
         &[],

@@ -88,6 +88,21 @@ fn a_limit_of_files_that_is_far_away_costs_little() {
     assert_eq!(limit(0), 0.5);
 }
 
+#[test]
+fn a_limit_of_files_that_refused_nothing_costs_less_than_one_that_did() {
+    let near = |calls: &str| {
+        let plant = |fake: &Fake| {
+            let limits = "Max open files            60                 60               files\n";
+            fake.write("proc/100/limits", limits);
+            (0..58).for_each(|file| fake.write(&format!("proc/100/fd/{file}"), ""));
+            fake.write("velodrome/calls/100", &format!("rate 900\n{calls}"));
+        };
+        range(&found("app.nofile", plant, nothing)).high
+    };
+    assert_eq!(near(""), 15.0);
+    assert_eq!(near("0.0 40.0 openat: 40 % fail with EMFILE: no descriptors\n"), 90.0);
+}
+
 /// The finding for connections that arrive while the server runs for some milliseconds.
 fn connected(count: u64, segments: u64, ran: u64) -> Finding {
     found("app.keepalive", nothing, |fake| {

@@ -96,7 +96,9 @@ fn ladder_keeps_gains_and_reverts_the_rest() {
     }
     let page = write_html(&report);
     assert!(page.contains("velodrome --step &#39;a: --b&#39;"), "a line that can be typed: {page}");
-    assert!(page.contains("<svg") && page.contains("missing") && !page.contains("<script"));
+    assert!(
+        page.contains("<figure><div><svg") && page.contains("missing") && !page.contains("<script")
+    );
 }
 
 #[test]

@@ -40,6 +40,47 @@ fn a_change_of_another_namespace_is_left_alone_and_kept() {
     assert_eq!(text(&fake, "proc/sys/net/core/somaxconn"), "128");
 }
 
+/// The change of a namespace, seen from that of the host.
+fn seen_from_the_host(around: impl Fn(&Fake)) -> (Done, usize) {
+    let fake = poor();
+    fake.link(NAMESPACE, "net:[5]");
+    let steps = steps(&fake);
+    let step = steps.iter().find(|step| step.check.id == "stack.somaxconn").unwrap();
+    let mut journal = journal(&fake);
+    apply(fake.path(), step, &mut journal).unwrap();
+    fake.remove(NAMESPACE);
+    fake.link(NAMESPACE, "net:[1]");
+    fake.program(2, "kthreadd");
+    for entry in std::fs::read_dir(fake.path().join("proc")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.parse::<u32>().is_ok() {
+            fake.link(&format!("proc/{name}/ns/net"), "net:[1]");
+        }
+    }
+    around(&fake);
+    let done = revert(fake.path(), Which::All, &mut journal).unwrap();
+    (done[0].1.clone(), journal.standing().count())
+}
+
+#[test]
+fn the_way_to_another_namespace_is_told_and_one_that_is_gone_is_over() {
+    let elsewhere = |way: &str| (Done::Elsewhere(format!("net:[5]: nsenter --net{way}")), 1);
+    let mounted = "9 8 0:4 net:[5] /run/netns/app rw - nsfs nsfs rw\n";
+    let named = seen_from_the_host(|fake| fake.write("proc/self/mountinfo", mounted));
+    assert_eq!(named, elsewhere("=/run/netns/app"));
+    let by_program = seen_from_the_host(|fake| {
+        fake.program(91, "app");
+        fake.link("proc/91/ns/net", "net:[5]");
+    });
+    assert_eq!(by_program, elsewhere(" --target 91"));
+    assert_eq!(seen_from_the_host(|_| {}), (Done::NetworkGone, 0));
+    let in_container = seen_from_the_host(|fake| fake.program(2, "sh"));
+    assert_eq!(in_container, (Done::Elsewhere("net:[5]".to_owned()), 1));
+    // Somebody may be in it who is not to be looked at.
+    let barred = seen_from_the_host(|fake| fake.program(91, "app"));
+    assert_eq!(barred, (Done::Elsewhere("net:[5]".to_owned()), 1));
+}
+
 #[test]
 fn a_device_that_was_renamed_gets_its_value_back() {
     let fake = poor();
