@@ -39,6 +39,7 @@ mod cross_site;
 mod dashboard;
 mod documents;
 mod drain;
+mod encoded_slashes;
 mod error_pages;
 mod events;
 mod expiry;

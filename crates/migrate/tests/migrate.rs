@@ -5,6 +5,8 @@
 mod bounds;
 #[path = "migrate/caddy.rs"]
 mod caddy;
+#[path = "migrate/caddy_asking.rs"]
+mod caddy_asking;
 #[path = "migrate/caddy_told.rs"]
 mod caddy_told;
 #[path = "migrate/moving.rs"]

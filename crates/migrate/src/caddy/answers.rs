@@ -3,7 +3,7 @@
 //! Owns what is written in them. Never knows which requests they are for.
 
 use super::layer::{Effect, Effects};
-use super::placeholders::{is_plain, target};
+use super::placeholders::{field_value, is_plain, target};
 use crate::directive::Directive;
 use crate::route::Action;
 use crate::word::{list, quoted, size};
@@ -26,8 +26,9 @@ pub(super) fn effects(
             Effect::Key("body_size", size.ok_or_else(unknown)?)
         }
         ("request_header", [name, rest @ ..]) if rest.len() < 2 && !name.starts_with('+') => {
-            let value = rest.first().cloned().unwrap_or_default();
-            if !is_plain(&value) || value.is_empty() != name.starts_with('-') {
+            let value = rest.first().map_or("", String::as_str);
+            let value = field_value(value).ok_or_else(unknown)?;
+            if value.is_empty() != name.starts_with('-') {
                 return Err(unknown());
             }
             Effect::Field(name.trim_start_matches('-').to_owned(), value)

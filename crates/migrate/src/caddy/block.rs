@@ -6,6 +6,7 @@
 mod rewriting;
 
 use super::answers::{FileServer, effects, redir, respond, tries};
+use super::asking::forward_auth;
 use super::layer::{Effect, Effects};
 use super::matcher::{Chosen, Matchers};
 use super::order::{is_answered_behind, sorted};
@@ -126,11 +127,8 @@ impl<'b> Block<'b> {
                 scope.set_tries(tries(line, paths)?);
                 Ok(End::GoesOn)
             }
-            ("basic_auth" | "basicauth", _) if chosen.exception().is_none() => {
-                let users = self.users.read(line, arguments)?;
-                self.close_variants(&chosen, &line.told("its paths in other cases"));
-                scope.say(chosen, Effect::Users(users));
-                Ok(End::GoesOn)
+            ("basic_auth" | "basicauth" | "forward_auth", _) if chosen.exception().is_none() => {
+                self.guard(line, arguments, chosen, scope)
             }
             ("redir", _) => {
                 let (to, status) = redir(line, arguments)?;
@@ -167,6 +165,23 @@ impl<'b> Block<'b> {
             }
             _ => Err(unknown()),
         }
+    }
+
+    /// A directive that lets only some clients pass.
+    fn guard(
+        &mut self,
+        line: &Directive,
+        arguments: &[String],
+        chosen: Chosen,
+        scope: &mut Scope,
+    ) -> Done {
+        let effect = match line.name() {
+            "forward_auth" => Effect::Asked(forward_auth(line, arguments, self.upstreams)?),
+            _ => Effect::Users(self.users.read(line, arguments)?),
+        };
+        self.close_variants(&chosen, &line.told("its paths in other cases"));
+        scope.say(chosen, effect);
+        Ok(End::GoesOn)
     }
 
     /// A directive for some paths behind `try_files`, which may have changed the path before.

@@ -14,6 +14,8 @@ pub(super) enum Effect {
     Users(Users),
     /// Only clients at these addresses are let in.
     From(Vec<String>),
+    /// A server is asked first: the value of `forward_auth`, as printed.
+    Asked(String),
     Header(String, String),
     /// Another key of a route, with its value as printed.
     Key(&'static str, String),
@@ -86,6 +88,7 @@ pub(super) fn parts(layers: &[Layer], chosen: &Chosen) -> Option<Vec<(Chosen, Ef
 pub(super) struct Effects {
     users: Option<Users>,
     from: Option<Vec<String>>,
+    asked: Option<String>,
     headers: Vec<(String, String)>,
     keys: Vec<(&'static str, String)>,
     fields: Vec<(String, String)>,
@@ -98,6 +101,7 @@ impl Effects {
         match effect {
             Effect::Users(users) => self.users.replace(users.clone()).is_none().then_some(()),
             Effect::From(networks) => self.from.replace(networks.clone()).is_none().then_some(()),
+            Effect::Asked(asked) => self.asked.replace(asked.clone()).is_none().then_some(()),
             Effect::Header(name, value) => {
                 self.headers.push((name.clone(), value.clone()));
                 Some(())
@@ -137,7 +141,8 @@ impl Effects {
         let mut route = route
             .with_access(Access::of(&said, self.users.as_ref(), Satisfy::All))
             .with_headers(&self.headers);
-        for (key, value) in &self.keys {
+        let asked = self.asked.as_ref().map(|asked| ("forward_auth", asked));
+        for (key, value) in self.keys.iter().map(|(key, value)| (*key, value)).chain(asked) {
             route = route.with_key(key, value.clone());
         }
         route

@@ -5,6 +5,7 @@
 
 mod address;
 mod answers;
+mod asking;
 mod block;
 mod layer;
 mod log;

@@ -144,6 +144,13 @@ impl Proxy {
         Ok(())
     }
 
+    /// Its upstream, if nothing else is said of the requests and answers.
+    pub(super) fn only_upstream(&self) -> Option<&str> {
+        let edits = [&self.set, &self.answer_set].map(Vec::is_empty);
+        let removals = [&self.removed, &self.answer_removed].map(Vec::is_empty);
+        (edits == [true; 2] && removals == [true; 2]).then_some(&self.upstream)
+    }
+
     /// Puts the address of the only server in place of its placeholder.
     fn check_host(&mut self, line: &Directive) -> Result<(), String> {
         for (_, value) in &mut self.set {

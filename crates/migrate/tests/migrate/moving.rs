@@ -10,7 +10,7 @@ const CACHED: &str = "http { proxy_cache_path /c keys_zone=z:1m; server { locati
      $http_authorization; } } }";
 
 /// The first cells of a row, what nginx and Caddy say, and an empty text where one has no counterpart.
-const ROWS: [(&str, &str, &str); 40] = [
+const ROWS: [(&str, &str, &str); 41] = [
     (
         "`server`, `server_name`",
         "server { listen 80; server_name a.example; root /a; } server { listen 80; server_name b.example; \
@@ -92,6 +92,11 @@ const ROWS: [(&str, &str, &str); 40] = [
         "`auth_basic`",
         "auth_basic a; auth_basic_user_file FILE;",
         "basic_auth {\nann $2a$14$x\n}\nfile_server",
+    ),
+    (
+        "`auth_request`: closed",
+        "",
+        "forward_auth b:80 {\nuri /verify\ncopy_headers X-User\n}\nfile_server",
     ),
     ("`proxy_pass`, `upstream`", "location / { proxy_pass http://b; }", "reverse_proxy b:80"),
     (

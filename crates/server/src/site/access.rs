@@ -9,10 +9,9 @@ use http::{Answer, FieldList, Request};
 use runtime::service::SchedulerCommand;
 use runtime::trace;
 use wire::http::status::Status;
-use wire::http::target;
 
 use super::Site;
-use super::exchange::{Exchange, PATH_RULES, try_again_soon};
+use super::exchange::{Exchange, try_again_soon};
 use super::route::AnswerPlace;
 use super::traced;
 use crate::access::{Checked, PasswordCheck, Shown, Standing, paths_in};
@@ -266,10 +265,9 @@ impl Site {
         request: &Request<'_>,
         act: impl FnOnce(&[AccessRule]) -> T,
     ) -> Option<T> {
-        let (path, _) = request.head.split_target();
-        let mut scratch = Vec::new();
-        let path = target::resolve_with(path, PATH_RULES, &mut scratch).ok()?;
-        let found = self.find_route(request, path, &AnswerPlace::default(), &self.data);
+        let (mut place, mut scratch) = (AnswerPlace::default(), Vec::new());
+        let path = self.resolve(request, &mut place, &mut scratch).ok()?;
+        let found = self.find_route(request, &path, &place, &self.data);
         (!found.terms.access.is_empty()).then(|| act(&found.terms.access))
     }
 }

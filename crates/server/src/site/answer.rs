@@ -12,10 +12,9 @@ use runtime::trace;
 use wire::http::head::{Framing, RequestTarget};
 use wire::http::method::Method;
 use wire::http::status::Status;
-use wire::http::target;
 
 use super::Site;
-use super::exchange::{self, Asked, Exchange, PATH_RULES};
+use super::exchange::{self, Asked, Exchange};
 use super::file::FILE_METHODS;
 use super::route::{AnswerPlace, Kept, Resumed, number_of};
 use super::stage::Stage;
@@ -51,12 +50,11 @@ impl Site {
             return self.answer_again(kept, &data, (request, reply), context);
         }
         let mut scratch = self.underway.lend_path();
-        let (path, _) = request.head.split_target();
-        let answer = match target::resolve_with(path, PATH_RULES, &mut scratch) {
+        let mut place = AnswerPlace::default();
+        let answer = match self.resolve(request, &mut place, &mut scratch) {
             Ok(path) => {
-                let place = AnswerPlace::default();
-                let found = self.find_route(request, path, &place, &data);
-                self.answer_found(path, &data, found, place, (request, reply), context)
+                let found = self.find_route(request, &path, &place, &data);
+                self.answer_found(&path, &data, found, place, (request, reply), context)
             }
             Err(error) => {
                 let status = Status::from_code(error.status()).unwrap_or(Status::BAD_REQUEST);

@@ -3,8 +3,10 @@
 //! Owns the result of `velodrome check --explain`, as `answer` owns the real one. Waits for the
 //! disk; runs no page.
 
+use std::borrow::Cow;
+
 use sys::clock;
-use wire::http::target;
+use wire::http::target::{self, PathError};
 
 use super::Site;
 use super::channel::channel_in;
@@ -32,8 +34,16 @@ impl SiteData {
         let (path, query) = target::split(target.as_bytes());
         let query = query.and_then(|query| str::from_utf8(query).ok());
         let mut scratch = Vec::new();
-        let path = match target::resolve_with(path, PATH_RULES, &mut scratch) {
-            Ok(path) => path,
+        let resolved = match target::resolve_with(path, PATH_RULES, &mut scratch) {
+            Ok(path) => Ok(Cow::Borrowed(path)),
+            Err(PathError::Separator) => {
+                let request = RouteRequest { host, method, path: "/", query, circumstances };
+                self.resolve_for_server(path, &request).map(Cow::Owned)
+            }
+            Err(error) => Err(error),
+        };
+        let path = match &resolved {
+            Ok(path) => &**path,
             Err(error) => {
                 let result = format!("{}: the {error}", error.status());
                 return Explanation { steps: Vec::new(), result, rule: RuleId::default() };
@@ -42,13 +52,17 @@ impl SiteData {
         let request = RouteRequest { host, method, path, query, circumstances };
         let mut explanation = self.table.explain(&request);
         let mut found = self.table.find(&request);
-        let mut tried = self.first_of(&found, method, &mut explanation.steps);
+        let is_for_server = matches!(resolved, Ok(Cow::Owned(_)));
+        let first_of = |found: &FoundRoute<'_>, steps: &mut Vec<String>| {
+            if is_for_server { None } else { self.first_of(found, method, steps) }
+        };
+        let mut tried = first_of(&found, &mut explanation.steps);
         while leads_on(&found) && tried.is_none() {
             let next = self.table.explain_after(&request, found.rule);
             explanation.steps.extend(next.steps);
             (explanation.result, explanation.rule) = (next.result, next.rule);
             found = self.table.find_after(&request, found.rule);
-            tried = self.first_of(&found, method, &mut explanation.steps);
+            tried = first_of(&found, &mut explanation.steps);
         }
         let result = match &found.action {
             _ if Site::leads_to_https(path, &found, circumstances.scheme) => {

@@ -10,12 +10,10 @@ use config::RouteAction;
 use config::route::FoundRoute;
 use http::{BodyPolicy, Request};
 use wire::http::status::Status;
-use wire::http::target;
 
 use super::Site;
 use super::access::Judgement;
 use super::entry::Metering;
-use super::exchange::PATH_RULES;
 use super::maintained::try_later;
 use super::route::{AnswerPlace, Kept};
 use super::stage::Stage;
@@ -39,13 +37,12 @@ impl Site {
         request: &Request<'_>,
         context: &mut AnswerContext<'_>,
     ) -> BodyPolicy {
-        let (path, _) = request.head.split_target();
-        let mut scratch = Vec::new();
-        let Ok(path) = target::resolve_with(path, PATH_RULES, &mut scratch) else {
+        let (mut place, mut scratch) = (AnswerPlace::default(), Vec::new());
+        let Ok(path) = self.resolve(request, &mut place, &mut scratch) else {
             return BodyPolicy::Ignore;
         };
+        let path = &*path;
         let data = Rc::clone(&self.data);
-        let mut place = AnswerPlace::default();
         let found = self.find_route(request, path, &place, &data);
         let policy = match self.judge_head(path, &found, request, &mut place, context) {
             HeadJudgement::Refused => BodyPolicy::Ignore,

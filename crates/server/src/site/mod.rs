@@ -32,6 +32,7 @@ mod pack;
 mod packer;
 mod page_fields;
 mod records;
+mod resolve;
 mod room;
 mod route;
 mod script;

@@ -66,7 +66,7 @@ enum Lead {
     None,
     /// The one that was just asked has.
     Now,
-    /// One has, and the next was asked.
+    /// One has, and the next was asked; or no route of files can have one for it.
     Before,
 }
 
@@ -154,6 +154,11 @@ impl AnswerPlace {
             self.lead = Lead::Before;
         }
         leads
+    }
+
+    /// No route of files has one for it, whatever is on the disk.
+    pub(super) fn pass_files(&mut self) {
+        self.lead = Lead::Before;
     }
 
     /// Whether a route has led on. Then one of files is not asked again after a change of the configuration: a server

@@ -109,7 +109,7 @@ pub fn resolve_with<'s>(
     match path.first() {
         // The empty path of the absolute form means the root (RFC 9110 section 4.2.3).
         None => scratch.push(b'/'),
-        Some(b'/') => decode_path(path, scratch)?,
+        Some(b'/') => decode_path(path, EncodedSlash::Refused, scratch)?,
         Some(_) => return Err(PathError::NotAbsolute),
     }
     if !scratch.windows(2).any(|pair| matches!(pair, b"//" | b"/.")) {
@@ -125,7 +125,50 @@ pub fn resolve_with<'s>(
     Ok(resolved)
 }
 
-fn decode_path(path: &[u8], out: &mut Vec<u8>) -> Result<(), PathError> {
+/// A path with encoded slashes in its two readings, decoded. A server that gets it may have the one or the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlashReadings {
+    /// An encoded slash is a slash.
+    pub slashes: String,
+    /// It is a part of a name, and stays as it is: `%2F`.
+    pub letters: String,
+}
+
+impl SlashReadings {
+    /// The readings of a path.
+    ///
+    /// # Errors
+    /// If the path cannot be resolved for another reason, or has empty segments or dot segments in one of its readings:
+    /// those would be resolved in two ways. [`PathError::Separator`] is then the error.
+    pub fn of(path: &[u8]) -> Result<Self, PathError> {
+        let read = |slash| {
+            let mut decoded = Vec::with_capacity(path.len());
+            decode_path(path, slash, &mut decoded)?;
+            String::from_utf8(decoded).map_err(|_| PathError::Encoding)
+        };
+        let this =
+            Self { slashes: read(EncodedSlash::Slash)?, letters: read(EncodedSlash::Letters)? };
+        // Each segment of the other reading consists of such segments.
+        let mut segments = this.slashes.split('/').skip(1).peekable();
+        while let Some(segment) = segments.next() {
+            let is_last = segments.peek().is_none();
+            if matches!(segment, "." | "..") || segment.is_empty() && !is_last {
+                return Err(PathError::Separator);
+            }
+        }
+        if path.first() == Some(&b'/') { Ok(this) } else { Err(PathError::NotAbsolute) }
+    }
+}
+
+/// How an encoded slash is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EncodedSlash {
+    Refused,
+    Slash,
+    Letters,
+}
+
+fn decode_path(path: &[u8], slash: EncodedSlash, out: &mut Vec<u8>) -> Result<(), PathError> {
     let mut rest = path;
     loop {
         let run = rest.iter().position(|&byte| !stands_raw(byte)).unwrap_or(rest.len());
@@ -135,7 +178,11 @@ fn decode_path(path: &[u8], out: &mut Vec<u8>) -> Result<(), PathError> {
             [] => return Ok(()),
             [b'%', high, low, after @ ..] => {
                 let byte = decode_pair(*high, *low).ok_or(PathError::Escape)?;
-                out.push(admit(byte)?);
+                match (byte, slash) {
+                    (b'/', EncodedSlash::Slash) => out.push(b'/'),
+                    (b'/', EncodedSlash::Letters) => out.extend_from_slice(b"%2F"),
+                    _ => out.push(admit(byte)?),
+                }
                 after
             }
             [b'%', ..] => return Err(PathError::Escape),

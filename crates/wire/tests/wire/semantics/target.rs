@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wire::http::target::{
-    DotFiles, PathError, encode_path, query_pairs, resolve, resolve_with, split,
+    DotFiles, PathError, SlashReadings, encode_path, query_pairs, resolve, resolve_with, split,
 };
 
 fn resolved(path: &str) -> Result<String, PathError> {
@@ -111,6 +111,22 @@ fn separators_by_policy() {
         &["/a%2Fb", "/a%2fb", "/a\\b", "/a%5cb", "/..%2f..%2f", "/%5C..%5C"],
         PathError::Separator,
     );
+}
+
+#[test]
+fn encoded_slashes_have_two_readings_without_dot_segments_and_empty_ones() {
+    let readings =
+        |path: &[u8]| SlashReadings::of(path).map(|readings| [readings.slashes, readings.letters]);
+    let both = |one: &str, other: &str| Ok([one.to_owned(), other.to_owned()]);
+    assert_eq!(readings(b"/a%2Fb/c%20d"), both("/a/b/c d", "/a%2Fb/c d"));
+    assert_eq!(readings(b"/a%2fb%2F"), both("/a/b/", "/a%2Fb%2F"));
+    for path in ["/a%2F%2Fb", "/%2F", "/a/%2Fb", "/a%2F.", "/..%2Fa", "/a%2F%2e%2e/b", "/a//b%2F"] {
+        assert_eq!(readings(path.as_bytes()), Err(PathError::Separator), "{path}");
+    }
+    assert_eq!(readings(b"/a%2Fb\\"), Err(PathError::Separator));
+    assert_eq!(readings(b"/a%2F%00"), Err(PathError::Control));
+    assert_eq!(readings(b"/a%2F%ff"), Err(PathError::Encoding));
+    assert_eq!(readings(b"%2Fa"), Err(PathError::NotAbsolute));
 }
 
 #[test]
@@ -285,6 +301,21 @@ proptest! {
             let again = encoded(resolved);
             let mut scratch = Vec::new();
             prop_assert_eq!(resolve_with(again.as_bytes(), dot_files, &mut scratch), Ok(resolved));
+        }
+    }
+
+    #[test]
+    fn readings_of_encoded_slashes_are_resolved_and_differ_in_these_alone(path in path()) {
+        if let Ok(SlashReadings { slashes, letters }) = SlashReadings::of(&path) {
+            let mut scratch = Vec::new();
+            for reading in [&slashes, &letters] {
+                let path = encoded(reading);
+                prop_assert_eq!(resolve_with(path.as_bytes(), DotFiles::Show, &mut scratch), Ok(&**reading));
+            }
+            // Where a name has these letters itself, it is decoded once in both.
+            if !slashes.contains("%2F") {
+                prop_assert_eq!(letters.replace("%2F", "/"), slashes);
+            }
         }
     }
 
