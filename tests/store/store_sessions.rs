@@ -133,3 +133,17 @@ fn a_site_does_not_take_the_session_of_another() {
     assert_eq!((response.status, text(&response)), (200, "nobody"));
     assert_eq!(text(&get(&server, "/who", &session)), "Ada");
 }
+
+#[test]
+fn page_that_changes_its_session_is_answered_503_while_the_store_takes_no_changes() {
+    let plan = Plan::new().file("login.page.txt", LOGIN).file("who.page.txt", WHO);
+    let store = format!("--store={}", plan.directory.join("store").display());
+    // A replica that has no leader.
+    let config = "[pages]\nsessions = \"store\"\n[store]\nrole = \"replica\"\n[cluster]\nservers = \
+                  [\"nats://127.0.0.1:1\"]\n";
+    let server = plan.argument(&store).config(config).start();
+    assert_eq!(server.request("GET", "/who", &[]).status, 200);
+    let refused = server.request("GET", "/login?name=a", &[]);
+    assert_eq!(refused.status, 503, "{}", server.printed_errors());
+    assert_eq!((field(&refused, "retry-after"), field(&refused, "set-cookie")), ("1", ""));
+}

@@ -72,7 +72,7 @@ impl PageCounts {
 
     pub(super) fn add_fault(&mut self, fault: Fault) {
         match fault {
-            Fault::Compile | Fault::Runtime | Fault::TableSize => self.failures += 1,
+            Fault::Compile | Fault::Runtime | Fault::TableSize | Fault::Store => self.failures += 1,
             Fault::Memory => self.over_memory += 1,
             Fault::CpuBudget => self.over_budget += 1,
             Fault::Stalled => self.stalled += 1,

@@ -70,6 +70,7 @@ impl<'a> FaultReport<'a> {
             Fault::Stalled => "The page was ended: not to be interrupted",
             Fault::Deadline => "The page was ended: deadline",
             Fault::Stopped => "The page was stopped from outside",
+            Fault::Store => "The store takes no changes now",
             Fault::Request | Fault::RequestSize => "The request was refused",
         };
         let place = Place { file: &error.page, line: error.line, column: 0 };

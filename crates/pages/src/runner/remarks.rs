@@ -22,6 +22,7 @@ fn bound_of(fault: Fault) -> Option<&'static str> {
         | Fault::Runtime
         | Fault::TableSize
         | Fault::Stopped
+        | Fault::Store
         | Fault::Request
         | Fault::RequestSize => None,
     }

@@ -56,6 +56,8 @@ pub enum Fault {
     Deadline,
     /// It was stopped from outside.
     Stopped,
+    /// The store takes no changes now, and the page had one to make.
+    Store,
     /// The client sent something invalid in its head or body that the page reads.
     Request,
     /// The client sent a body larger than the page reads.

@@ -45,23 +45,31 @@ function kit.fail(message)
   error(before and before .. message or message, 0)
 end
 
--- The same where the client is to blame, for what it sent: where nobody catches it, the request is answered with this status.
-function kit.fail_for_client(status, message)
-  local before = place()
-  message = before and before .. message or message
+local function fail_with(status, message)
   kit.current[1].blamed = { status, message }
   error(message, 0)
 end
 
--- A status and the message that a client is to blame for, of this coroutine's run.
+-- The same where the client is to blame, for what it sent: where nobody catches it, the request is answered with this status.
+function kit.fail_for_client(status, message)
+  local before = place()
+  fail_with(status, before and before .. message or message)
+end
+
+-- The same where the store is, which takes no changes now. It is noticed behind the last line of a page, so there is no place.
+function kit.fail_for_store(message)
+  fail_with(503, message)
+end
+
+-- A status and its message, of this coroutine's run.
 function kit.blamed(coroutine)
   local context = kit.contexts[coroutine]
   local blamed = context and context.blamed
   return blamed and blamed[1] .. " " .. blamed[2] or ""
 end
 
--- The status by which a request is answered whose client is to blame for an error; nil for any other error. What middleware
--- catches it can tell apart by this, and raise again.
+-- The status by which a request is answered where the page is not to blame for an error; nil for any other error. What
+-- middleware catches it can tell apart by this, and raise again.
 function kit.status_of(failure)
   local context = kit.current[1]
   local blamed = context and context.blamed

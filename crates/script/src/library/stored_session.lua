@@ -5,7 +5,7 @@
 local kit = ...
 
 local records, crypto, now, age = kit.records, kit.crypto, kit.now, kit.session_age
-local error, find, format, floor = error, string.find, string.format, math.floor
+local find, format, floor = string.find, string.format, math.floor
 local new_buffer = kit.buffer.new
 local put_item, put_items, put_step, execute = records.put_item, records.put_items, records.put_step, records.execute
 local size_max = kit.stored_session
@@ -52,7 +52,7 @@ end
 local function done(out)
   local outcome, why = execute("request.session", out)
   if outcome == nil then
-    error("request.session: " .. why, 0)
+    kit.fail_for_store("request.session: " .. why)
   end
   return outcome == "1"
 end

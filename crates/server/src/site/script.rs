@@ -338,9 +338,12 @@ fn fields_of(status: Status) -> FieldList {
 /// The status for a page that was ended.
 fn status_of(fault: Fault) -> Status {
     match fault {
-        Fault::Memory | Fault::CpuBudget | Fault::Stalled | Fault::Deadline | Fault::Stopped => {
-            Status::SERVICE_UNAVAILABLE
-        }
+        Fault::Memory
+        | Fault::CpuBudget
+        | Fault::Stalled
+        | Fault::Deadline
+        | Fault::Stopped
+        | Fault::Store => Status::SERVICE_UNAVAILABLE,
         Fault::Compile | Fault::Runtime | Fault::TableSize => Status::INTERNAL_SERVER_ERROR,
         Fault::Request => Status::BAD_REQUEST,
         Fault::RequestSize => Status::CONTENT_TOO_LARGE,

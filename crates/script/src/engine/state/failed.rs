@@ -55,9 +55,9 @@ impl EngineState {
         text
     }
 
-    /// Whose fault a failure is: that of the page, or that of the client by what it sent. Never guessed from a message:
-    /// it is the client's if it is the very message that the library raised for it (fault.lua), and memory's if it is
-    /// LuaJIT's own.
+    /// Whose fault a failure is: that of the page, of the store, or of the client by what it sent. Never guessed from a
+    /// message: it is not the page's if it is the very message that the library raised for another (fault.lua), and
+    /// memory's if it is LuaJIT's own.
     pub(super) fn fault_of(&mut self, coroutine: &Coroutine, message: &str) -> Fault {
         // A coroutine of the page ran out of memory, and the page passed LuaJIT's error on.
         if message == NO_MEMORY {
@@ -67,6 +67,7 @@ impl EngineState {
         match told.unwrap_or_default().split_once(' ') {
             Some(("400", blamed)) if blamed == message => Fault::Request,
             Some(("413", blamed)) if blamed == message => Fault::RequestSize,
+            Some(("503", blamed)) if blamed == message => Fault::Store,
             _ => Fault::Runtime,
         }
     }
