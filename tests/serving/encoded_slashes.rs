@@ -79,3 +79,53 @@ fn path_whose_readings_differ_is_refused_and_no_server_hears_of_it() {
     assert!(denied.starts_with("HTTP/1.1 403 "), "{denied}");
     assert_eq!(heard.try_iter().count(), 0);
 }
+
+#[test]
+fn path_whose_readings_have_other_limits_or_a_rewrite_is_refused() {
+    let (address, heard) = always(OK);
+    let config = format!(
+        "redirect_to_https = true\ntrusted_proxies = [\"127.0.0.1\"]\n[[limit]]\nname = \"few\"\nrequests = \
+         \"1/d\"\npaths = [\"/few/*\", \"/all/**\"]\n[[route]]\nglob = \"/old/*\"\nrewrite = {{ to = \"/new/$1\" }}\n[[route]]\nprefix = \"/v1\"\nrewrite = {{ to = \
+         \"/v2/$1\" }}\n{}",
+        routes(address).replace("deny = \"127.0.0.0/8\"", "deny = \"192.0.2.0/24\"")
+    );
+    let server = crate::server::Plan::new().config(&config).start();
+    let secured = " HTTP/1.1\r\nX-Forwarded-Proto: https";
+    for (target, status) in [
+        // Only as a part of a name it counts for the limit.
+        ("/few/a%2Fb", "400"),
+        ("/old/a%2Fb", "400"),
+        ("/v1/a%2Fb", "400"),
+        ("/all/a%2Fb", "200"),
+        ("/all/a%2Fc", "429"),
+    ] {
+        let answer = ask(&server, &format!("GET {target}{secured}\r\nX-End:"), "");
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{target}: {answer}");
+    }
+    for (target, status) in [("/.well-known%2Facme-challenge/x", "400"), ("/else%2Fx", "308")] {
+        let answer = ask(&server, &format!("GET {target}"), "");
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{target}: {answer}");
+    }
+    assert_eq!(heard.try_iter().filter(|(_, request)| request != "end").count(), 1);
+}
+
+#[test]
+fn explanation_names_the_path_that_a_server_is_asked_for() {
+    let plan = crate::server::Plan::new();
+    plan.directory.write("velodrome.toml", routes(([127, 0, 0, 1], 9).into()));
+    for (target, asked) in [
+        ("/api/a%2Fb", "/a%2Fb"),
+        ("/open/%41%20", "/open/%41%20"),
+        ("/open/../open/%c3%a4", "/open/%C3%A4"),
+    ] {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_velodrome"))
+            .args(["check", plan.directory.join("").to_str().unwrap(), "--explain", target])
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            told.contains(&format!("upstream `a`, asked for `{asked}`")),
+            "{target}: {output:?}"
+        );
+    }
+}

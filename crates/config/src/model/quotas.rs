@@ -25,6 +25,13 @@ pub struct LimitRule {
     pub methods: Vec<Method>,
 }
 
+impl LimitRule {
+    /// Whether requests for this path count.
+    pub fn fits(&self, path: &str) -> bool {
+        self.paths.is_empty() || self.paths.iter().any(|glob| glob.is_match(path))
+    }
+}
+
 /// The key of a client, as `by` has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuotaKey {

@@ -12,11 +12,11 @@ use super::Site;
 use super::channel::channel_in;
 use super::exchange::PATH_RULES;
 use super::next_route::leads_on;
+use super::outgoing::target_of;
 use crate::limits::APP_MAIN;
 use crate::site_data::SiteData;
-use config::RouteAction;
 use config::route::{Circumstances, Explanation, FoundRoute, RouteRequest, RuleId};
-use config::{self, FILE_NAME, PageName};
+use config::{self, FILE_NAME, PageName, ProxyRoute, RouteAction};
 use files::absence::Absence;
 use files::rules::FileRules;
 use files::{Disk, EntryKey, Errand, Job, LookupResult as Looked, PathContent, RootIndex};
@@ -33,6 +33,7 @@ impl SiteData {
     ) -> Explanation {
         let (path, query) = target::split(target.as_bytes());
         let query = query.and_then(|query| str::from_utf8(query).ok());
+        let raw = str::from_utf8(path).unwrap_or_default();
         let mut scratch = Vec::new();
         let resolved = match target::resolve_with(path, PATH_RULES, &mut scratch) {
             Ok(path) => Ok(Cow::Borrowed(path)),
@@ -81,6 +82,7 @@ impl SiteData {
                 Some(format!("{}: {}", explanation.result, self.state_of(set, name)?))
             }),
             Ok(RouteAction::Channels) => Some(self.channel_at(path)),
+            Ok(RouteAction::Proxy(proxy)) => Some(server_of(proxy, raw, &found)),
             _ => None,
         };
         explanation.result = result.unwrap_or(explanation.result);
@@ -237,4 +239,10 @@ fn why_hidden(relative: &str, rules: &FileRules) -> &'static str {
     } else {
         "`hide` names it"
     }
+}
+
+/// The upstream that answers, and the path that its server is asked for, as it is in the request line.
+fn server_of(route: &ProxyRoute, raw: &str, found: &FoundRoute<'_>) -> String {
+    let asked = target_of(raw, None, &found.path, found.rest);
+    format!("a server of the upstream `{}`, asked for `{asked}`", route.upstream)
 }

@@ -1,7 +1,7 @@
 //! The path of a request, decoded once, for all that ask for its route.
 //!
 //! Owns that a path with an encoded slash is for servers of upstreams only, and only where its two readings have one
-//! route: what guards the one guards the other. Never looks for a file.
+//! route and the same limits, and no rewrite: what guards the one guards the other. Never looks for a file.
 
 use std::borrow::Cow;
 
@@ -51,7 +51,7 @@ impl SiteData {
     /// in its name.
     ///
     /// # Errors
-    /// If it is not for a server, or one of its readings has another route.
+    /// If it is not for a server, or one of its readings has another route, other limits or another way there.
     pub(crate) fn resolve_for_server(
         &self,
         path: &[u8],
@@ -61,8 +61,17 @@ impl SiteData {
         let one = self.past_files(&RouteRequest { path: &slashes, ..*request });
         let other = self.past_files(&RouteRequest { path: &letters, ..*request });
         let is_for_server = matches!(one.action, Ok(RouteAction::Proxy(_)));
-        let is_one = is_for_server && (one.rule, one.host) == (other.rule, other.host);
-        if is_one { Ok(slashes.clone()) } else { Err(PathError::Separator) }
+        let is_one = (one.rule, one.host) == (other.rule, other.host);
+        // A rewrite would have made another path of the one or the other.
+        let is_as_it_came = *one.path == *slashes && *other.path == *letters;
+        let scheme = request.circumstances.scheme;
+        let leads_to_https = |path: &str, found| Site::leads_to_https(path, found, scheme);
+        let is_alike = leads_to_https(&slashes, &one) == leads_to_https(&letters, &other)
+            && self.config.quotas.iter().all(|quota| quota.fits(&slashes) == quota.fits(&letters));
+        match is_for_server && is_one && is_as_it_came && is_alike {
+            true => Ok(slashes.clone()),
+            false => Err(PathError::Separator),
+        }
     }
 
     fn past_files<'a>(&'a self, request: &RouteRequest<'a>) -> FoundRoute<'a> {

@@ -306,7 +306,7 @@ fn counts(quota: &LimitRule, path: &str, method: Method) -> bool {
     let meant = if method == Method::Head { Method::Get } else { method };
     let is_one =
         quota.methods.is_empty() || [method, meant].iter().any(|one| quota.methods.contains(one));
-    is_one && (quota.paths.is_empty() || quota.paths.iter().any(|glob| glob.is_match(path)))
+    is_one && quota.fits(path)
 }
 
 /// A client of IPv6 has a network of 2^64 addresses (RFC 6177).

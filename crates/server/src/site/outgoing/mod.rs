@@ -25,6 +25,7 @@ use self::caches::Caches;
 use self::caches::role::Role;
 use self::proxy::Proxies;
 pub(crate) use self::proxy::Tunnelled;
+pub(in crate::site) use self::proxy::target::target_of;
 use self::spans::Spans;
 use super::endpoints::Helpers;
 use crate::message::{Mailbox, ServiceContext};
