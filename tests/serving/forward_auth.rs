@@ -263,3 +263,73 @@ fn a_refusal_waits_for_no_body_and_asks_for_none() {
         );
     }
 }
+
+#[test]
+fn fields_that_a_server_gives_are_passed_on_whatever_they_are_called() {
+    let (guard, _asked) = other(|_, _, _| {
+        "HTTP/1.1 204 Fine\r\nX-Forwarded-User: ann\r\nX-Real-IP: 192.0.2.9\r\n\r\n".into()
+    });
+    let (behind, heard) = always(OK);
+    let server = Plan::new()
+        .config(&format!(
+            "[[upstream]]\nname = \"guard\"\nservers = [\"{guard}\"]\n[[upstream]]\nname = \"behind\"\nservers = \
+             [\"{behind}\"]\n[[route]]\nprefix = \"/\"\nproxy = \"behind\"\nforward_auth = {{ upstream = \
+             \"guard\", copy = [\"X-Forwarded-User\", \"X-Forwarded-Groups\", \"X-Real-IP\"] }}\n"
+        ))
+        .start();
+    let claims = "X-Forwarded-User: eve\r\nX_Forwarded_User: eve\r\nX-Forwarded-Groups: admin\r\nX-Forwarded-Other: \
+                  eve\r\nX-Real-IP: 192.0.2.1\r\n";
+    let answer = exchange(&server, &get("/", claims));
+    assert!(answer.ends_with("ok"), "{answer}");
+    let request = heard.recv_timeout(PATIENCE).unwrap().1;
+    for (name, values) in [
+        ("X-Forwarded-User:", &["ann"][..]),
+        ("X_Forwarded_User:", &[]),
+        ("X-Forwarded-Groups:", &[]),
+        ("X-Forwarded-Other:", &[]),
+        ("X-Real-IP:", &["192.0.2.9"]),
+        ("X-Forwarded-For:", &["127.0.0.1"]),
+    ] {
+        let lines = request.lines().filter_map(|line| line.strip_prefix(name));
+        assert_eq!(lines.map(str::trim).collect::<Vec<_>>(), values, "{name} {request}");
+    }
+}
+
+#[test]
+fn fields_of_a_route_are_not_taken_from_behind_a_body() {
+    let (guard, _asked) = other(|_, _, _| "HTTP/1.1 204 Fine\r\nX-User: ann\r\n\r\n".into());
+    let (behind, connections) = by_hand();
+    let upstream = |name: &str, keys: &str| {
+        format!("[[upstream]]\nname = \"{name}\"\nservers = [\"{behind}\"]\n{keys}\n")
+    };
+    let edits = "request_headers = { X-Key = \"k\", X-User = \"$user\" }, remove_request_headers = [\"X-Gone\"]";
+    let route = |upstream: &str, keys: &str| {
+        format!(
+            "[[route]]\nprefix = \"/{upstream}\"\nproxy = {{ upstream = \"{upstream}\"{keys} }}\n"
+        )
+    };
+    let config = [
+        format!("[[upstream]]\nname = \"guard\"\nservers = [\"{guard}\"]\n"),
+        upstream("streamed", ""),
+        upstream("whole", "buffer_request = true"),
+        upstream("asked", ""),
+        route("streamed", &format!(", {edits}")),
+        route("whole", &format!(", {edits}")),
+        route("asked", ", remove_request_headers = [\"X-Gone\", \"X-Key\"]"),
+        "forward_auth = { upstream = \"guard\", copy = [\"X-User\"] }\n".to_owned(),
+    ];
+    let server = Plan::new().config(&config.concat()).start();
+    for path in ["/streamed", "/whole", "/asked"] {
+        let mut client = connect(&server);
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: \
+             chunked\r\n\r\n1\r\nx\r\n0\r\nX-User: eve\r\nx_key: eve\r\nX-Gone: eve\r\nX-Sum: 7\r\n\r\n"
+        );
+        client.write_all(request.as_bytes()).unwrap();
+        let mut server = next(&connections);
+        let heard = read_to(&mut server, "X-Sum: 7\r\n\r\n");
+        server.write_all(OK.as_bytes()).unwrap();
+        assert!(rest(&mut client).ends_with("ok"), "{path}");
+        assert!(!heard.contains("eve"), "{path}: {heard}");
+    }
+}

@@ -97,7 +97,9 @@ pub use model::encryption::{
 pub use model::fetch::{FetchHosts, FetchRule, FetchRules, FetchSchemes};
 pub use model::file_settings::{CacheRule, FileSettings};
 pub use model::files::{FileCache, MediaType};
-pub use model::header::{Header, HeaderEdits, HeaderPart, RequestVariable, VariableHeader};
+pub use model::header::{
+    Header, HeaderEdits, HeaderPart, RequestVariable, VariableHeader, is_same_field,
+};
 pub use model::limits::LimitSettings;
 pub use model::log::{AccessLogTarget, AdminSettings, Log, LogLevel, LogMessages, Logging};
 pub use model::maintenance::Maintenance;

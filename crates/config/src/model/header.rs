@@ -28,12 +28,11 @@ impl HeaderEdits {
         self.set.is_empty() && self.variable.is_empty() && self.remove.is_empty()
     }
 
-    /// Whether all fields of this name are removed, perhaps because it is set. Programs that get fields as variables
-    /// take `_` for `-`, so both are the same here.
+    /// Whether all fields of this name are removed, perhaps because it is set.
     pub fn drop_field(&self, name: &str) -> bool {
-        self.remove.iter().any(|removed| is_like(removed, name))
-            || self.set.iter().any(|header| is_like(&header.name, name))
-            || self.variable.iter().any(|header| is_like(&header.name, name))
+        self.remove.iter().any(|removed| is_same_field(removed, name))
+            || self.set.iter().any(|header| is_same_field(&header.name, name))
+            || self.variable.iter().any(|header| is_same_field(&header.name, name))
     }
 }
 
@@ -90,7 +89,9 @@ impl VariableHeader {
     }
 }
 
-fn is_like(one: &str, other: &str) -> bool {
+/// Whether two names are of one field. Programs that get fields as variables take `_` for `-`, so both are the same
+/// here.
+pub fn is_same_field(one: &str, other: &str) -> bool {
     let plain = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
     one.len() == other.len() && one.bytes().map(plain).eq(other.bytes().map(plain))
 }

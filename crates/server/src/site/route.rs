@@ -88,7 +88,15 @@ enum Permission {
     Open,
     /// It does, and gives it these fields if it changes any. Nobody is asked again, whatever the next configuration
     /// says.
-    Given(Option<Rc<FieldList>>),
+    Given(Option<Rc<GivenFields>>),
+}
+
+/// The fields of a request that a server has let pass. Plain data.
+#[derive(Debug)]
+pub(super) struct GivenFields {
+    pub(crate) fields: FieldList,
+    /// The names of those that are the server's, or are not there because it has none: never the client's.
+    pub(crate) copied: Vec<String>,
 }
 
 /// How a request is refused.
@@ -221,8 +229,8 @@ impl AnswerPlace {
     }
 
     /// The request may pass, with these fields in place of its own.
-    pub(super) fn permit(&mut self, fields: Option<Rc<FieldList>>) {
-        self.permission = Permission::Given(fields);
+    pub(super) fn permit(&mut self, given: Option<Rc<GivenFields>>) {
+        self.permission = Permission::Given(given);
     }
 
     /// Whether it may pass.
@@ -231,11 +239,17 @@ impl AnswerPlace {
     }
 
     /// The fields that it has now, if they are not those that came.
-    pub(super) fn given_fields(&self) -> Option<Rc<FieldList>> {
+    pub(super) fn given_fields(&self) -> Option<&Rc<GivenFields>> {
         match &self.permission {
-            Permission::Given(fields) => fields.clone(),
+            Permission::Given(given) => given.as_ref(),
             Permission::Open => None,
         }
+    }
+
+    /// Whether a field of this name is of the server that was asked, not of the client.
+    pub(super) fn has_given(&self, name: &str) -> bool {
+        let is_it = |one: &String| config::is_same_field(one, name);
+        self.given_fields().is_some_and(|given| given.copied.iter().any(is_it))
     }
 
     /// A module has it go on to a server.

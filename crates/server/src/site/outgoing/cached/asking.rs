@@ -12,6 +12,7 @@ use wire::http::head::FieldSlots;
 use crate::site::outgoing::caches::verdict::Wanted;
 use crate::site::outgoing::proxy::carried::Parcel;
 use crate::site::outgoing::proxy::request_head::head_of;
+use crate::site::route::AnswerPlace;
 
 /// Fields by which a client asks for less than the whole.
 const CONDITIONS: [&str; 6] =
@@ -37,7 +38,7 @@ pub(in crate::site) fn parcel_of(
         head.host = Some(host.as_bytes());
     }
     let asked = Request { head: &head, ..*request };
-    let mut head = head_of(&asked, None, target, route)?;
+    let mut head = head_of(&asked, &AnswerPlace::default(), target, route)?;
     if let Some(object) = wanted.validated {
         for (name, value) in object.conditions().fields().iter() {
             head.field(name, value)?;

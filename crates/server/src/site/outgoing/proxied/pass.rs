@@ -358,7 +358,7 @@ fn parcel_of(
     route: &ProxyRoute,
 ) -> Result<Parcel, ExchangeFailure> {
     let request = exchange.request;
-    let mut head = head_of(request, exchange.place.user(), target, route)?;
+    let mut head = head_of(request, exchange.place, target, route)?;
     let may_change = request.method() == Method::Get
         && request.head.framing == Framing::None
         && exchange.reply.can_change();
@@ -366,19 +366,23 @@ fn parcel_of(
     if upgrade.is_some() {
         upgrade::complete(request, &mut head)?;
     }
-    Ok(Parcel { method: request.method().as_str(), head, body: body_of(request), upgrade })
+    let is_dropped =
+        |name: &str| route.request_headers.drop_field(name) || exchange.place.has_given(name);
+    let body = body_of(request, is_dropped);
+    Ok(Parcel { method: request.method().as_str(), head, body, upgrade })
 }
 
 /// A body that did not arrive piece by piece: it was collected, because the request had to be judged first or its
-/// upstream wants it whole.
-fn body_of(request: &Request<'_>) -> OutgoingBody {
+/// upstream wants it whole. Of the fields behind it, those that are dropped in the head are not passed on either.
+fn body_of(request: &Request<'_>, is_dropped: impl Fn(&str) -> bool) -> OutgoingBody {
     let length = match request.head.framing {
         Framing::None => return OutgoingBody::None,
         Framing::Length(_) => BodyLength::Said,
         Framing::Chunked => BodyLength::Unsaid,
     };
     let content = request.body.to_vec();
-    match request.trailers.map(|trailers| HopFields::of(&request.head.fields).without(trailers)) {
+    let hop = HopFields::of(&request.head.fields);
+    match request.trailers.map(|trailers| hop.without(trailers, is_dropped)) {
         Some(trailers) if !trailers.is_empty() => {
             OutgoingBody::Trailed(Box::new(TrailedBody { content, trailers, length }))
         }

@@ -6,8 +6,8 @@
 use std::rc::Rc;
 
 use client::{OutgoingBody, ResponseHead};
-use config::ForwardAuth;
 use config::route::FoundRoute;
+use config::{ForwardAuth, is_same_field};
 use http::{Answer, FieldList, Intake, Request, Status};
 
 use crate::message::AnswerContext;
@@ -17,7 +17,7 @@ use crate::site::outgoing::proxy::carried::{Parcel, Refused};
 use crate::site::outgoing::proxy::introduction;
 use crate::site::outgoing::proxy::question::Heard;
 use crate::site::outgoing::proxy::request_head::question_of;
-use crate::site::route::Kept;
+use crate::site::route::{GivenFields, Kept};
 use crate::site_data::SiteData;
 
 impl Site {
@@ -98,7 +98,7 @@ impl Site {
         request: &Request<'_>,
         asked: &ForwardAuth,
         context: &AnswerContext<'_>,
-    ) -> Result<Option<Rc<FieldList>>, Refused> {
+    ) -> Result<Option<Rc<GivenFields>>, Refused> {
         let (process, now_ns) = (context.id, context.now.monotonic_ns);
         let early = self.outgoing.proxies.take_early(process);
         let (id, mut early) = early.ok_or(Refused::Failed)?;
@@ -112,7 +112,7 @@ impl Site {
             return Ok(None);
         }
         let fields = fields_with(request, &head, &asked.copy).ok_or(Refused::Failed)?;
-        Ok(Some(Rc::new(fields)))
+        Ok(Some(Rc::new(GivenFields { fields, copied: asked.copy.clone() })))
     }
 
     /// Whether a body may come that is collected before the request is answered: a server that is asked first says so
@@ -218,9 +218,11 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         go_on: impl FnOnce(&mut Self, &mut Exchange<'_, '_>) -> Answer,
     ) -> Answer {
-        let Some(fields) = exchange.place.given_fields() else { return go_on(self, exchange) };
+        let Some(given) = exchange.place.given_fields().map(Rc::clone) else {
+            return go_on(self, exchange);
+        };
         let mut head = exchange.request.head.clone();
-        head.fields = fields.fields();
+        head.fields = given.fields.fields();
         let request = Request { head: &head, ..*exchange.request };
         exchange.with_request(&request, |exchange| go_on(self, exchange))
     }
@@ -233,11 +235,7 @@ fn fields_with(
     names: &[String],
 ) -> Option<FieldList> {
     let mut list = FieldList::new();
-    // Programs that get fields as variables cannot tell `-` and `_` apart.
-    let is_copied = |name: &str| {
-        let name = name.replace('_', "-");
-        names.iter().any(|copied| name.eq_ignore_ascii_case(&copied.replace('_', "-")))
-    };
+    let is_copied = |name: &str| names.iter().any(|copied| is_same_field(copied, name));
     for (name, value) in request.head.fields.iter().filter(|(name, _)| !is_copied(name)) {
         if name.eq_ignore_ascii_case("connection") {
             // Fields that a client names there are removed before the next server, and must not be those just given.

@@ -55,22 +55,22 @@ impl Site {
             return None;
         };
         let target = target_of_request(request, (&found.path, found.rest));
-        let head = head_of(request, kept.user(), &target, route);
+        let head = head_of(request, kept.place(), &target, route);
         let length = match request.head.framing {
             Framing::Length(length) => Some(length),
             Framing::None | Framing::Chunked => None,
         };
         let wish = self.outgoing.proxies.wish_of(&route.upstream, request, &found.path);
-        drop(found);
-        kept.pass_on();
-        context.keep(kept);
         let now_ns = context.now.monotonic_ns;
         let idempotence = Idempotence::of(request.method());
         let client = introduction::client_of(request, &self.data);
         let (method, body) = (request.method().as_str(), OutgoingBody::Streamed(length));
         let parcel = head.map(|head| Parcel { method, head, body, upgrade: None });
         let carried = Carried::of(wish, client, idempotence, now_ns);
-        let carried = carried.with_body(parcel, &request.head.fields);
+        let carried = carried.with_body(parcel, &route.request_headers, &request.head.fields);
+        drop(found);
+        kept.pass_on();
+        context.keep(kept);
         self.outgoing.proxies.insert(context.id, carried);
         let stage =
             self.outgoing.proxies.send_upload(context.id, self.outgoing.client.exchanges(), now_ns);

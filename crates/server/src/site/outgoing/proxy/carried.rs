@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use client::{ExchangeFailure, ExchangeId, HeadWriter, OutgoingBody};
+use config::HeaderEdits;
 use http::{FieldList, Fields, Method};
 use proxy::{RequestOutcome, ServerIndex, ServerPreference};
 use wire::proxy::ProxiedClient;
@@ -80,6 +81,8 @@ pub(in crate::site) struct Upload {
     progress: Progress,
     /// The values of `Connection` of the request.
     connection: Box<[u8]>,
+    /// The changes of the fields of the head: what they drop there is dropped behind the body too.
+    edits: HeaderEdits,
     /// The fields behind it, for any server.
     trailers: FieldList,
 }
@@ -95,14 +98,19 @@ enum Progress {
 }
 
 impl Upload {
-    /// The body of a request with these fields.
-    pub(in crate::site) fn new(parcel: Parcel, fields: &Fields<'_, '_>) -> Self {
+    /// The body of a request with these fields, of which a route changes some.
+    pub(in crate::site) fn new(
+        parcel: Parcel,
+        edits: &HeaderEdits,
+        fields: &Fields<'_, '_>,
+    ) -> Self {
         let (rest, replay, progress) = (Vec::new(), Some(Vec::new()), Progress::Arriving);
         let connection = match fields.has("connection") {
             true => fields.all("connection").collect::<Vec<_>>().join(&b","[..]).into(),
             false => Box::default(),
         };
-        Self { parcel, rest, replay, progress, connection, trailers: FieldList::new() }
+        let (edits, trailers) = (edits.clone(), FieldList::new());
+        Self { parcel, rest, replay, progress, connection, edits, trailers }
     }
 
     /// The request that it belongs to.
@@ -121,10 +129,11 @@ impl Upload {
     }
 
     /// All of it has arrived, and these fields behind it. Those that are for one connection are not passed on (RFC
-    /// 9110, 7.6.1).
+    /// 9110, 7.6.1), nor those that the route sets or removes.
     pub(in crate::site) fn end(&mut self, trailers: &FieldList) {
         self.progress = Progress::Over;
-        self.trailers = HopFields::named_by(&self.connection).without(trailers);
+        self.trailers = HopFields::named_by(&self.connection)
+            .without(trailers, |name| self.edits.drop_field(name));
     }
 
     /// The fields behind it that are passed on.
@@ -222,10 +231,11 @@ impl Carried {
     pub(in crate::site) fn with_body(
         mut self,
         parcel: Result<Parcel, ExchangeFailure>,
+        edits: &HeaderEdits,
         fields: &Fields<'_, '_>,
     ) -> Self {
         match parcel {
-            Ok(parcel) => self.upload = Some(Box::new(Upload::new(parcel, fields))),
+            Ok(parcel) => self.upload = Some(Box::new(Upload::new(parcel, edits, fields))),
             Err(_) => self.stage = Stage::Refused(Refused::Request),
         }
         self
@@ -292,7 +302,7 @@ mod tests {
         let head = HeadWriter::new("PUT", "/", 64).expect("a method and a target");
         let body = OutgoingBody::Streamed(None);
         let parcel = Parcel { method: "PUT", head, body, upgrade: None };
-        Upload::new(parcel, &FieldList::new().fields())
+        Upload::new(parcel, &HeaderEdits::default(), &FieldList::new().fields())
     }
 
     #[test]

@@ -35,10 +35,16 @@ impl<'h> HopFields<'h> {
         Self { named: vec![connection] }
     }
 
-    /// The trailers of the message without them.
-    pub(in crate::site) fn without(&self, trailers: &FieldList) -> FieldList {
+    /// The trailers of the message without them, and without those that are dropped for another reason.
+    pub(in crate::site) fn without(
+        &self,
+        trailers: &FieldList,
+        is_dropped: impl Fn(&str) -> bool,
+    ) -> FieldList {
         let mut passed = FieldList::new();
-        for (name, value) in trailers.fields().iter().filter(|(name, _)| !self.has(name)) {
+        let fields = trailers.fields();
+        for (name, value) in fields.iter().filter(|(name, _)| !self.has(name) && !is_dropped(name))
+        {
             // It fits, because the whole list did.
             let _fits = passed.add(name, value);
         }

@@ -17,6 +17,7 @@ use super::hop::{HopFields, begins_like};
 use super::target::target_of;
 use crate::limits::PROXY_ROUNDS;
 use crate::site::exchange::address_of;
+use crate::site::route::AnswerPlace;
 
 /// `Via` of a request: the protocol in which it came and the name of this server, once more than it had that name (RFC
 /// 9110 section 7.6.3). Nothing else of what came there is passed on.
@@ -63,10 +64,10 @@ pub(in crate::site) fn target_of_request(
     target_of(raw, request.query(), path, rest)
 }
 
-/// Writes the head, for this target. `user`: whom the rules of access have let in.
+/// Writes the head, for this target. `place`: whom the rules of access have let in, and what a server has given it.
 pub(in crate::site) fn head_of(
     request: &Request<'_>,
-    user: Option<&str>,
+    place: &AnswerPlace,
     target: &str,
     route: &ProxyRoute,
 ) -> Result<HeadWriter, ExchangeFailure> {
@@ -82,7 +83,7 @@ pub(in crate::site) fn head_of(
     let has_key = request.version() != HttpVersion::Http2;
     for (name, value) in fields.iter() {
         let is_own = name.eq_ignore_ascii_case("host")
-            || is_claim(name)
+            || is_claim(name) && !place.has_given(name)
             || is_parent(name)
             // RFC 8441 section 5: the server is asked with a key of this one.
             || !has_key && name.eq_ignore_ascii_case("sec-websocket-key");
@@ -96,12 +97,12 @@ pub(in crate::site) fn head_of(
         }
     }
     tell_of_trace(request, edits, &mut head)?;
-    tell_of_client(request, edits, &mut head)?;
+    tell_of_client(request, |name| drops(edits, name) || place.has_given(name), &mut head)?;
     for header in &edits.set {
         head.field(&header.name, header.value.as_bytes())?;
     }
     for header in &edits.variable {
-        if let Some(value) = filled(header, request, user) {
+        if let Some(value) = filled(header, request, place.user()) {
             head.field(&header.name, value.as_bytes())?;
         }
     }
@@ -133,7 +134,7 @@ pub(in crate::site) fn question_of(
         }
     }
     tell_of_trace(request, &HeaderEdits::default(), &mut head)?;
-    tell_of_client(request, &HeaderEdits::default(), &mut head)?;
+    tell_of_client(request, |_| false, &mut head)?;
     // The path by which the route was found, so that both mean the same file.
     let target = target_of(request.path(), request.query(), path, 0);
     head.field("X-Forwarded-Method", request.method().as_str().as_bytes())?;
@@ -216,7 +217,7 @@ fn tell_of_trace(
 /// has claimed is passed on.
 fn tell_of_client(
     request: &Request<'_>,
-    edits: &HeaderEdits,
+    is_dropped: impl Fn(&str) -> bool,
     head: &mut HeadWriter,
 ) -> Result<(), ExchangeFailure> {
     let (proto, host) = (request.scheme().as_str(), request.host().unwrap_or_default());
@@ -231,7 +232,7 @@ fn tell_of_client(
         ("Via", &via),
         ("X-Request-Id", &request.id()),
     ] {
-        if !value.is_empty() && !drops(edits, name) {
+        if !value.is_empty() && !is_dropped(name) {
             head.field(name, value.as_bytes())?;
         }
     }
