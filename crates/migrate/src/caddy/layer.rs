@@ -101,6 +101,8 @@ impl Effects {
         match effect {
             Effect::Users(users) => self.users.replace(users.clone()).is_none().then_some(()),
             Effect::From(networks) => self.from.replace(networks.clone()).is_none().then_some(()),
+            // The server that is asked would have got the fields that were changed before it; ours gets the client's.
+            Effect::Asked(_) if !self.fields.is_empty() => None,
             Effect::Asked(asked) => self.asked.replace(asked.clone()).is_none().then_some(()),
             Effect::Header(name, value) => {
                 self.headers.push((name.clone(), value.clone()));
