@@ -88,6 +88,7 @@ mod proxy_log;
 mod proxy_reloads;
 mod proxy_repeats;
 mod proxy_statuses;
+mod proxy_trailers;
 mod reload;
 mod requirements;
 mod route_choices;

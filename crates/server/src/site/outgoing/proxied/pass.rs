@@ -224,7 +224,9 @@ impl Site {
                 passing.room = passing.room.saturating_sub(bytes.len());
                 exchange.reply.part(&bytes);
             }
-            ExchangeNews::Trailers(trailers) => passing.trailers = answer_head::trailers(&trailers),
+            ExchangeNews::Trailers(trailers) => {
+                passing.trailers = answer_head::trailers(&trailers, passing.route);
+            }
             ExchangeNews::End => {
                 exchange.reply.end_with(&passing.trailers);
                 self.end_proxied(process, exchange, now_ns);

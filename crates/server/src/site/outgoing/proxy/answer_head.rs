@@ -111,9 +111,10 @@ pub(in crate::site) fn kept_of_error(head: &ResponseHead) -> FieldList {
     kept(&head.fields, |name| KEPT_OF_ERROR.iter().any(|kept| name.eq_ignore_ascii_case(kept)))
 }
 
-/// The trailers that are passed on.
-pub(in crate::site) fn trailers(trailers: &FieldList) -> FieldList {
-    kept(trailers, is_trailer)
+/// The trailers that are passed on: none of a name that the route sets or removes in the head.
+pub(in crate::site) fn trailers(trailers: &FieldList, route: Option<&ProxyRoute>) -> FieldList {
+    let drops = |name: &str| route.is_some_and(|route| route.response_headers.drop_field(name));
+    kept(trailers, |name| is_trailer(name) && !drops(name))
 }
 
 fn kept(list: &FieldList, keep: impl Fn(&str) -> bool) -> FieldList {
