@@ -24,7 +24,8 @@ fn routes(address: std::net::SocketAddr) -> String {
         "[[upstream]]\nname = \"a\"\nservers = [\"{address}\"]\n[[route]]\nprefix = \"/open\"\nproxy = \
          \"a\"\n[[route]]\nprefix = \"/files\"\nfiles = {{}}\n[[route]]\nprefix = \"/api\"\nproxy = {{ \
          upstream = \"a\", strip_prefix = true }}\n[[route]]\nprefix = \"/mixed\"\nfiles = {{ try = \
-         [\"$path\", \"next\"] }}\n[[route]]\nprefix = \"/\"\naccess = [{{ deny = \"127.0.0.0/8\" }}, {{ allow = \"all\" }}]\nproxy = \"a\"\n"
+         [\"$path\", \"next\"] }}\n[[route]]\nprefix = \"/\"\n\
+         access = [{{ deny = \"127.0.0.0/8\" }}, {{ allow = \"all\" }}]\nproxy = \"a\"\n"
     )
 }
 
@@ -85,7 +86,8 @@ fn path_whose_readings_have_other_limits_or_a_rewrite_is_refused() {
     let (address, heard) = always(OK);
     let config = format!(
         "redirect_to_https = true\ntrusted_proxies = [\"127.0.0.1\"]\n[[limit]]\nname = \"few\"\nrequests = \
-         \"1/d\"\npaths = [\"/few/*\", \"/all/**\"]\n[[route]]\nglob = \"/old/*\"\nrewrite = {{ to = \"/new/$1\" }}\n[[route]]\nprefix = \"/v1\"\nrewrite = {{ to = \
+         \"1/d\"\npaths = [\"/few/*\", \"/all/**\"]\n[[route]]\nglob = \"/old/*\"\n\
+         rewrite = {{ to = \"/new/$1\" }}\n[[route]]\nprefix = \"/v1\"\nrewrite = {{ to = \
          \"/v2/$1\" }}\n{}",
         routes(address).replace("deny = \"127.0.0.0/8\"", "deny = \"192.0.2.0/24\"")
     );

@@ -103,7 +103,8 @@ fn the_server_is_asked_with_the_fields_of_the_client_and_what_it_wants() {
     let after = rest.split_once("\r\n").unwrap().1;
     assert_eq!(
         format!("{before}{after}"),
-        "GET /verify?a=b HTTP/1.1\r\nHost: a.test\r\nCookie: in\r\nX-A: b\r\nX-Forwarded-For: 127.0.0.1\r\nX-Real-IP: 127.0.0.1\r\n\
+        "GET /verify?a=b HTTP/1.1\r\nHost: a.test\r\nCookie: in\r\nX-A: b\r\nX-Forwarded-For: 127.0.0.1\r\n\
+         X-Real-IP: 127.0.0.1\r\n\
          X-Forwarded-Proto: http\r\nX-Forwarded-Host: a.test\r\n\
          Forwarded: for=127.0.0.1;host=\"a.test\";proto=http\r\nVia: 1.1 velodrome\r\n\
          X-Forwarded-Method: POST\r\nX-Forwarded-Uri: /behind/b?q=%20\r\n\r\n"

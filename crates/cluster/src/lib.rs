@@ -26,6 +26,7 @@ mod plan;
 mod questions;
 mod reads;
 mod servers;
+mod sign_form;
 mod speech;
 mod stats;
 mod stream_forms;

@@ -8,11 +8,11 @@
 use std::collections::BTreeMap;
 
 use channels::ClusterNode;
-use serde::{Deserialize, Serialize};
 
 use crate::likeness::KeptForm;
 use crate::limits::{HEARTBEAT_MS, LEASE_MS, NODES, QUIET_MS, SILENCE_MS};
 use crate::plan::{ClusterPlan, LinkSeat, StreamPlan};
+use crate::sign_form::{Occasion, SignForm};
 
 /// 250 ms between two signs of life because others have just come.
 const GREETING_MS: u64 = 250;
@@ -27,42 +27,6 @@ const NEWS_MS: u64 = QUIET_MS + 1_000;
 /// The number of the first sign behind a greeting. A server of NATS that has just begun takes links before it has found
 /// the other servers, so their greetings may reach nobody, and nothing else of theirs either.
 const AFTER_GREETING: u64 = 1;
-
-/// A sign of life.
-#[derive(Debug, Serialize, Deserialize)]
-struct SignForm {
-    node: u64,
-    name: String,
-    version: String,
-    schedulers: u16,
-    link: u16,
-    /// The number of the link's connection.
-    connection: u64,
-    /// The number of the sign on that connection, from 0. Older versions do not tell it.
-    #[serde(default)]
-    number: Option<u64>,
-    /// How long after the one before it on that connection.
-    #[serde(default)]
-    after_ms: Option<u64>,
-    /// Why it is sent.
-    #[serde(default)]
-    why: Occasion,
-    /// How the node keeps channels. Older versions do not tell it.
-    #[serde(default)]
-    kept: Option<KeptForm>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Occasion {
-    /// It is time.
-    #[default]
-    Time,
-    /// The link has just connected, and wants to know the others.
-    Came,
-    /// The node ends.
-    Ends,
-}
 
 /// Whose turn it is to tell that a node is alive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -257,7 +221,7 @@ impl Nodes {
         (seat, connection): (LinkSeat, u64),
         (why, after_ms): (Occasion, Option<u64>),
     ) -> Vec<u8> {
-        let form = SignForm {
+        SignForm {
             node: plan.node.0,
             name: plan.name.clone(),
             version: plan.version.clone(),
@@ -268,8 +232,8 @@ impl Nodes {
             after_ms,
             why,
             kept: Some(self.kept),
-        };
-        serde_json::to_vec(&form).expect("texts and numbers are always JSON")
+        }
+        .written()
     }
 
     /// A member of a node was heard of. If it is not known yet, and no sign of life follows, its members leave.
@@ -286,7 +250,7 @@ impl Nodes {
         (own, seat): (ClusterNode, LinkSeat),
         now_ms: u64,
     ) -> Heard {
-        let Ok(form) = serde_json::from_slice::<SignForm>(payload) else { return Heard::Alive };
+        let Some(form) = SignForm::read(payload) else { return Heard::Alive };
         let node = ClusterNode(form.node);
         if node == own {
             if form.why == Occasion::Ends {

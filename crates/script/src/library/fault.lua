@@ -56,8 +56,8 @@ function kit.fail_for_client(status, message)
   fail_with(status, before and before .. message or message)
 end
 
--- The same where the store is to blame, which takes no changes now. It is noticed behind the last line of a page, so there
--- is no place.
+-- The same where the store is to blame, which takes no changes now. It is noticed behind the last line of a page, so
+-- there is no place.
 function kit.fail_for_store(message)
   fail_with(503, message)
 end

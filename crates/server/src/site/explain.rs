@@ -6,11 +6,10 @@
 use std::borrow::Cow;
 
 use sys::clock;
-use wire::http::target::{self, PathError};
+use wire::http::target;
 
 use super::Site;
 use super::channel::channel_in;
-use super::exchange::PATH_RULES;
 use super::next_route::leads_on;
 use super::outgoing::target_of;
 use crate::limits::APP_MAIN;
@@ -35,14 +34,8 @@ impl SiteData {
         let query = query.and_then(|query| str::from_utf8(query).ok());
         let raw = str::from_utf8(path).unwrap_or_default();
         let mut scratch = Vec::new();
-        let resolved = match target::resolve_with(path, PATH_RULES, &mut scratch) {
-            Ok(path) => Ok(Cow::Borrowed(path)),
-            Err(PathError::Separator) => {
-                let request = RouteRequest { host, method, path: "/", query, circumstances };
-                self.resolve_for_server(path, &request).map(Cow::Owned)
-            }
-            Err(error) => Err(error),
-        };
+        let wanted = || RouteRequest { host, method, path: "/", query, circumstances };
+        let resolved = self.resolve(path, wanted, &mut scratch);
         let path = match &resolved {
             Ok(path) => &**path,
             Err(error) => {

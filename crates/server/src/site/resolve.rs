@@ -25,34 +25,42 @@ impl Site {
         place: &mut AnswerPlace,
         scratch: &'s mut Vec<u8>,
     ) -> Result<Cow<'s, str>, PathError> {
-        match target::resolve_with(request.head.split_target().0, PATH_RULES, scratch) {
-            Ok(path) => Ok(Cow::Borrowed(path)),
-            Err(PathError::Separator) => self.resolve_for_server(request, place).map(Cow::Owned),
-            Err(error) => Err(error),
-        }
-    }
-
-    #[cold]
-    fn resolve_for_server(
-        &self,
-        request: &Request<'_>,
-        place: &mut AnswerPlace,
-    ) -> Result<String, PathError> {
         let (path, query) = request.head.split_target();
-        let path =
-            self.data.resolve_for_server(path, &route_request(request, "/", query, &self.data))?;
-        place.pass_files();
+        let wanted = || route_request(request, "/", query, &self.data);
+        let path = self.data.resolve(path, wanted, scratch)?;
+        if matches!(path, Cow::Owned(_)) {
+            place.pass_files();
+        }
         Ok(path)
     }
 }
 
 impl SiteData {
+    /// The path of a request; an owned one is for servers only, whose route is past those of files that lead on.
+    ///
+    /// # Errors
+    /// If it cannot be resolved.
+    #[inline]
+    pub(super) fn resolve<'s, 'r>(
+        &self,
+        path: &[u8],
+        request: impl FnOnce() -> RouteRequest<'r>,
+        scratch: &'s mut Vec<u8>,
+    ) -> Result<Cow<'s, str>, PathError> {
+        match target::resolve_with(path, PATH_RULES, scratch) {
+            Ok(path) => Ok(Cow::Borrowed(path)),
+            Err(PathError::Separator) => self.resolve_for_server(path, &request()).map(Cow::Owned),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The path of a request with encoded slashes, whose route is past those of files that lead on: no file has a slash
     /// in its name.
     ///
     /// # Errors
     /// If it is not for a server, or one of its readings has another route, other limits or another way there.
-    pub(crate) fn resolve_for_server(
+    #[cold]
+    fn resolve_for_server(
         &self,
         path: &[u8],
         request: &RouteRequest<'_>,

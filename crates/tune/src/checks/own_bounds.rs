@@ -41,7 +41,8 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A client gets more of its answer again and again without having asked anew, nothing waits in the \
               kernel, no buffer is full, and the server is idle meanwhile: the server itself waits before each part.",
         fix: "`limit_rate` of nginx, `bwlim` of HAProxy, `mod_ratelimit` of Apache, a sleep or a timer of the program \
-              between writes, `SO_MAX_PACING_RATE` of its sockets. Events that are pushed (SSE, WebSocket) look the same, and are no fault.",
+              between writes, `SO_MAX_PACING_RATE` of its sockets. Events that are pushed (SSE, WebSocket) look \
+              the same, and are no fault.",
         source: "struct tcp_info, tcpi_bytes_acked and tcpi_data_segs_in",
         judge: paced,
     },

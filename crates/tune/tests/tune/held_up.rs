@@ -10,7 +10,7 @@ fn found(check: &str, plant: impl Fn(&Fake), happens: impl Fn(&Fake)) -> Finding
     looked(plant, happens, |host| tune::find(check).unwrap().finding(host))
 }
 
-/// What is judged while the files are there.
+/// The judgement on a host after the same change, made while its files are there.
 fn looked<T>(
     plant: impl Fn(&Fake),
     happens: impl Fn(&Fake),
