@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::server::channel::{connect, resp, say};
 use crate::server::nats::Nats;
@@ -94,6 +95,70 @@ fn a_replica_catches_up_when_nats_is_back() {
     nats.start_again();
     until_has(&replica, "ended", 20);
     assert_eq!(redis(&replica, "SET back 1"), "+OK");
+}
+
+/// Ends writers, also when the test fails.
+struct StopsAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopsAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Writes keys with this beginning until told to stop. Returns how many; each was acknowledged, and read back.
+fn write_until(server: &Server, beginning: &str, stop: &AtomicBool) -> u64 {
+    let (mut client, mut number) = (connect(resp(server)), 0);
+    while !stop.load(Ordering::Relaxed) {
+        let key = format!("{beginning}{number}");
+        assert_eq!(ask(&mut client, &format!("SET {key} {number}")), "+OK", "{key}");
+        let length = number.to_string().len();
+        assert_eq!(ask(&mut client, &format!("GET {key}")), format!("${length}\r\n{number}"));
+        number += 1;
+    }
+    number
+}
+
+#[test]
+fn a_leader_that_is_well_hands_over_while_clients_of_all_servers_write() {
+    let test = "a_leader_that_is_well_hands_over_while_clients_of_all_servers_write";
+    let Some(nats) = Nats::start(test) else { return };
+    let servers = [node(&nats, "leader", "leader"), node(&nats, "replica", "replica")];
+    let [leader, replica] = &servers;
+    write(leader, "first", 5);
+    until_has(replica, "first", 5);
+    let stop = AtomicBool::new(false);
+    let counts = std::thread::scope(|scope| {
+        let stops = StopsAtEnd(&stop);
+        let names = ["at-first", "at-second"];
+        let writers: Vec<_> = servers
+            .iter()
+            .zip(names)
+            .map(|(server, name)| scope.spawn(|| write_until(server, name, &stop)))
+            .collect();
+        let mut terms = Vec::new();
+        for (old, next) in [(leader, replica), (replica, leader), (leader, replica)] {
+            let (before, mut promote) = (number(next, "record"), Command::new(PROGRAM));
+            until("more was written", || (number(next, "record") > before + 20).then_some(()));
+            let promoted =
+                run(promote.args(["store", "promote", "--socket"]).arg(next.plan.socket()));
+            terms.push(printed_by(&promoted));
+            until_number(old, "leads", 0);
+        }
+        let record = number(replica, "record");
+        until("more was written", || (number(replica, "record") > record + 20).then_some(()));
+        drop(stops);
+        for (term, told) in (2..).zip(terms) {
+            let begin = format!("the store leads in term {term}: the last leader has handed over");
+            assert!(told.starts_with(&begin), "{told}");
+        }
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect::<Vec<_>>()
+    });
+    for server in &servers {
+        until_has(server, "at-first", counts[0]);
+        until_has(server, "at-second", counts[1]);
+        assert_eq!(aside_of(server), Vec::<PathBuf>::new());
+    }
 }
 
 #[test]

@@ -202,8 +202,8 @@ pub enum ToControl {
     LogReport(LogReport),
     /// From the writer of the store: its commits and checkpoints.
     StoreWriter(Box<StoreWriterStats>),
-    /// From the writer of the store: it leads now, in this term, or why it does not.
-    Promoted(Result<u64, String>),
+    /// From the writer of the store: it leads now, or why it does not.
+    Promoted(Result<store::Promoted, String>),
     /// From the profiler: a profile that was asked for.
     Profiled(Box<Profiled>),
     /// From the disks of caches: what is there.

@@ -8,8 +8,8 @@ use ahash::HashMap;
 use runtime::helper::send_patiently;
 use runtime::mailbox::Endpoint;
 use store::{
-    PromoteRefused, ReplicationEvent, ReplicationMoment, ReplicationNews, Replicator, StoreFailure,
-    StoreRole, Writer,
+    PromoteRefused, Promoted, ReplicationEvent, ReplicationMoment, ReplicationNews, Replicator,
+    StoreFailure, StoreRole, Writer,
 };
 
 use crate::events::{Kind, Trouble};
@@ -56,20 +56,30 @@ impl StoreNode {
         self.node.hear(writer, news, now)
     }
 
-    /// Makes the store the leader. Returns its term, or why it is none.
-    pub(crate) fn promote(
-        &mut self,
-        writer: &mut Writer,
-        now: ReplicationMoment,
-    ) -> Result<u64, String> {
-        match self.node.promote(writer, now) {
-            Ok(term) => Ok(term.number),
-            Err(PromoteRefused::Leads) => Err("the store is the leader".to_owned()),
-            Err(PromoteRefused::HasNothing) => Err("the store has no records of a leader yet: \
-                promote another one, or let it take a snapshot first"
-                .to_owned()),
-            Err(PromoteRefused::Store(failure)) => Err(failure.to_string()),
-        }
+    /// Begins to make the store the leader.
+    pub(crate) fn promote(&mut self, writer: &mut Writer, now: ReplicationMoment) {
+        self.node.promote(writer, now);
+    }
+
+    /// Takes the end of an attempt to lead: the store leads, or why it does not.
+    pub(crate) fn take_promoted(&mut self) -> Option<Result<Promoted, String>> {
+        Some(self.node.take_promoted()?.map_err(|refused| match refused {
+            PromoteRefused::Leads => "the store is the leader".to_owned(),
+            PromoteRefused::HasNothing => "the store has no records of a leader yet: promote \
+                another one, or let it take a snapshot first"
+                .to_owned(),
+            PromoteRefused::Incomplete(number) => format!(
+                "its leader is well, and the store does not have its records up to {number} yet: \
+                 wait until `record` in `velodrome ctl status` is the same at both, or end the leader first"
+            ),
+            PromoteRefused::Unanswered => "its leader is well and does not stop for it, perhaps because another store is \
+                 being promoted: try again, or end the leader first"
+                .to_owned(),
+            PromoteRefused::OtherTerm(term) => {
+                format!("another store has begun term {} meanwhile", term.number)
+            }
+            PromoteRefused::Store(failure) => failure.to_string(),
+        }))
     }
 
     /// Does what is due, and sends what follows from it. Returns the milliseconds until something else is due.

@@ -156,6 +156,9 @@ impl StoreWriter {
         let node = self.node.as_mut()?;
         let (before, began) = (self.writer.last_commit(), now());
         let turned = node.turn(&mut self.writer, mailbox, moment);
+        if let Some(promoted) = node.take_promoted() {
+            let _nobody_looks = mailbox.send(self.control, ToControl::Promoted(promoted).into());
+        }
         self.slow.extend(node.take_troubles());
         node.note(&mut self.writer, &mut self.stats);
         if self.writer.last_commit() != before {
@@ -179,14 +182,15 @@ impl StoreWriter {
         }
     }
 
-    /// Makes the store the leader, and tells the control scheduler.
+    /// Begins to make the store the leader. The control scheduler hears of the end of it.
     fn promote(&mut self, mailbox: &mut Mailbox) {
         let moment = self.moment();
-        let promoted = match &mut self.node {
-            Some(node) => node.promote(&mut self.writer, moment),
-            None => Err("the store has no `role` in [store]".to_owned()),
-        };
-        let _nobody_looks = mailbox.send(self.control, ToControl::Promoted(promoted).into());
+        if let Some(node) = &mut self.node {
+            node.promote(&mut self.writer, moment);
+        } else {
+            let refused = Err("the store has no `role` in [store]".to_owned());
+            let _nobody_looks = mailbox.send(self.control, ToControl::Promoted(refused).into());
+        }
     }
 
     /// Schedules a checkpoint, if there are commits to make durable.

@@ -67,7 +67,7 @@ pub use file::DATA_FILE;
 pub use lending::LentValue;
 pub use load::{LoadFailure, LoadedRow};
 pub use node::{
-    DoneOrders, PromoteRefused, ReplicationEvent, ReplicationMoment, ReplicationNews,
+    DoneOrders, PromoteRefused, Promoted, ReplicationEvent, ReplicationMoment, ReplicationNews,
     ReplicationOrder, ReplicationStatus, Replicator, ReplicatorOptions, StoreRole,
 };
 pub use options::{Membership, StoreOptions, Sync};

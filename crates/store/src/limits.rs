@@ -193,6 +193,14 @@ pub const LISTENS_MS: u64 = 1_000;
 /// The same from when others hear it (200 ms). Shorter: their answers may come too late.
 pub const HEARD_MS: u64 = 200;
 
+/// Time for which a replica that is to lead waits for its leader to hand over (1.2 s, and a leader says every second
+/// that it is there). Longer: one that is lost is replaced later. Shorter: one that is well counts as lost.
+pub const HAND_OVER_MS: u64 = 1_200;
+
+/// Time for which a leader that hands over executes nothing (2 s), longer than the replica waits. Longer: writes wait
+/// longer if no other store leads then.
+pub const HANDED_OVER_MS: u64 = 2_000;
+
 /// Time for which a replica waits to hear from a leader whose term has ended that it has not begun an order (1 s). Then
 /// the order may have been executed or not.
 pub const ORPHAN_MS: u64 = 1_000;

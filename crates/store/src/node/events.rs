@@ -50,6 +50,15 @@ pub enum ReplicationEvent {
     OtherVersion(u8),
 }
 
+/// A store that leads now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promoted {
+    /// The term that has begun.
+    pub term: LeaderTerm,
+    /// The number of the last record of the last leader, if that one has stopped first: nothing of it is set aside.
+    pub handed_over: Option<u64>,
+}
+
 /// Why a store does not become the leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromoteRefused {
@@ -57,6 +66,12 @@ pub enum PromoteRefused {
     Leads,
     /// It has nothing yet.
     HasNothing,
+    /// Its leader is well and does not stop for it: it may just do that for another store.
+    Unanswered,
+    /// Its leader has stopped for it at this record, and it did not get so far in time.
+    Incomplete(u64),
+    /// Another store has begun a term meanwhile.
+    OtherTerm(LeaderTerm),
     /// Its store failed.
     Store(StoreFailure),
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::events::{DoneOrders, ReplicationEvent};
 use super::forwards::Forwards;
+use super::hand_over::{HandOver, HandOverState};
 use super::post::{Post, ReplicationMoment};
 use super::taking::Taking;
 use crate::failure::StoreFailure;
@@ -48,6 +49,8 @@ pub(super) struct Following {
     behind_since: Option<u64>,
     is_behind_told: bool,
     clock: ClockWatch,
+    /// The question to the leader to stop.
+    hand_over: Option<HandOver>,
 }
 
 impl Following {
@@ -75,9 +78,10 @@ impl Following {
     /// Another leader begins: what the last one has answered may never be in its history.
     pub(super) fn end_term(&mut self, now_ms: u64) {
         self.lose_leader();
+        self.hand_over = None;
         // Pieces of two histories would make neither.
         self.taking = None;
-        self.forwards.end_term(&self.position.unwrap_or_default(), now_ms);
+        self.forwards.end_term(now_ms);
     }
 
     /// A node has answered an order, perhaps that it was not begun there.
@@ -155,6 +159,12 @@ impl Following {
             Talk::Piece { load, cursor, piece } => {
                 if let Some(taking) = &mut self.taking {
                     taking.on_piece(post, (load, &cursor), piece, now.ms)?;
+                }
+            }
+            Talk::HandedOver { ask, position } => {
+                self.on_leader(head.from, position, now.ms);
+                if let Some(hand_over) = &mut self.hand_over {
+                    hand_over.on_answer(head.from, ask, position);
                 }
             }
             Talk::Done { order, at, bytes } => {
@@ -253,9 +263,28 @@ impl Following {
         self.forwards.add(number, orders, until_ms);
     }
 
-    /// This store leads: fails the orders that have no answer.
-    pub(super) fn give_up(&mut self, done: &mut Vec<DoneOrders>) {
-        self.forwards.give_up(done);
+    /// This store leads: fails the orders that have no answer, and returns those that the last leader has not got.
+    pub(super) fn give_up(&mut self, done: &mut Vec<DoneOrders>) -> Vec<(u64, Vec<Order>)> {
+        self.forwards.give_up(done)
+    }
+
+    /// Asks the leader to stop. From now on it gets no orders.
+    pub(super) fn begin_hand_over(
+        &mut self,
+        leader: ReplicationPeer,
+        post: &mut Post,
+        now_ms: u64,
+    ) {
+        self.hand_over.get_or_insert_with(|| HandOver::begin(leader, post, now_ms));
+    }
+
+    /// How far the hand-over is, and its end once.
+    pub(super) fn look_at_hand_over(&mut self, now_ms: u64) -> Option<HandOverState> {
+        let position = self.position.unwrap_or_default();
+        let heard_ms = self.leader.map(|leader| leader.heard_ms);
+        let state = self.hand_over.as_ref()?.state(&position, heard_ms, now_ms);
+        self.hand_over.take_if(|_| !matches!(state, HandOverState::Waiting(_)));
+        Some(state)
     }
 
     pub(super) fn turn(
@@ -276,7 +305,8 @@ impl Following {
         self.ask(writer, post, now.ms)?;
         self.watch_lag(events, now.ms);
         let wait = self.forwards.until_ms().map_or(u64::MAX, |until| until.saturating_sub(now.ms));
-        let (leader, position) = (self.leader(), self.position.unwrap_or_default());
+        let leader = self.leader().filter(|_| self.hand_over.is_none());
+        let position = self.position.unwrap_or_default();
         self.forwards.turn(writer, (post, leader), (names, done), (&position, now));
         Ok(wait.min(ASK_AGAIN_MS))
     }

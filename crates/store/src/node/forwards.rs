@@ -1,8 +1,8 @@
 //! Orders of a replica's clients on their way to the leader.
 //!
 //! Owns their order, and how long each may take. A client gets its answer when this store has what the leader has
-//! written for it, so its next read sees it. No order is sent twice: an answer that does not come may be that of an
-//! order that was executed.
+//! written for it, so its next read sees it. An order is sent again only if the last leader says that it has not begun
+//! it: an answer that does not come may be that of an order that was executed.
 
 use std::collections::VecDeque;
 
@@ -16,15 +16,23 @@ use crate::replication::{
 };
 use crate::writer::Writer;
 
+/// Orders that a leader has got. They are kept for the next one, in case it has not begun them.
+#[derive(Debug)]
+struct SentOrders {
+    to: ReplicationPeer,
+    number: u64,
+    orders: Vec<Order>,
+}
+
 /// The state of a message of orders.
 #[derive(Debug)]
 enum State {
     /// It waits for its turn, or for a leader.
     Waiting(Vec<Order>),
-    /// The leader has it, under this number.
-    Sent(ReplicationPeer, u64),
-    /// The leader had it when its term ended: it may still say that it has not begun it.
-    Orphaned(ReplicationPeer, u64),
+    /// The leader has it.
+    Sent(SentOrders),
+    /// The leader had it when its term ended: until then it may say that it has not begun it.
+    Orphaned(SentOrders, u64),
     /// Its results are there; this store has to reach that position.
     Answered(StorePosition, Vec<Result<Executed, StoreFailure>>),
     /// It has failed.
@@ -57,7 +65,7 @@ impl Forwards {
         at: StorePosition,
         results: Vec<Result<Executed, StoreFailure>>,
     ) {
-        let is_it = |forward: &&mut Forward| matches!(forward.state, State::Sent(peer, sent) if (peer, sent) == (from, order));
+        let is_it = |forward: &&mut Forward| matches!(&forward.state, State::Sent(sent) if (sent.to, sent.number) == (from, order));
         let Some(forward) = self.queue.iter_mut().find(is_it) else { return };
         forward.state = match results.into_iter().map(Some).collect::<Vec<_>>() {
             mut results if results.len() == 1 && forward.count != 1 => match results[0].take() {
@@ -71,36 +79,35 @@ impl Forwards {
         };
     }
 
-    /// A node that no longer leads has not begun it.
+    /// A node that no longer leads has not begun it: it waits for the next leader.
     pub(super) fn on_refused(&mut self, of: (ReplicationPeer, u64)) {
-        let is_it = |forward: &&mut Forward| match forward.state {
-            State::Sent(peer, sent) | State::Orphaned(peer, sent) => (peer, sent) == of,
-            _ => false,
-        };
-        if let Some(forward) = self.queue.iter_mut().find(is_it) {
-            forward.state = State::Failed(StoreFailure::LeaderAway);
+        for forward in &mut self.queue {
+            match &mut forward.state {
+                State::Sent(sent) | State::Orphaned(sent, _) if (sent.to, sent.number) == of => {
+                    forward.state = State::Waiting(std::mem::take(&mut sent.orders));
+                    return;
+                }
+                _ => {}
+            }
         }
     }
 
     /// Another program leads in the same term: it knows nothing of what the last one was sent.
     pub(super) fn on_new_leader(&mut self, leader: ReplicationPeer) {
         for forward in &mut self.queue {
-            if matches!(forward.state, State::Sent(peer, _) if peer != leader) {
+            if matches!(&forward.state, State::Sent(sent) if sent.to != leader) {
                 forward.fail();
             }
         }
     }
 
-    /// Another term begins, and this store is at that position.
-    pub(super) fn end_term(&mut self, position: &StorePosition, now_ms: u64) {
+    /// Another term begins.
+    pub(super) fn end_term(&mut self, now_ms: u64) {
         for forward in &mut self.queue {
-            match forward.state {
-                State::Sent(peer, sent) => {
-                    forward.state = State::Orphaned(peer, sent);
-                    forward.until_ms = forward.until_ms.min(now_ms + ORPHAN_MS);
-                }
-                State::Answered(at, _) if !is_at(position, &at) => forward.fail(),
-                _ => {}
+            if let State::Sent(SentOrders { to, number, orders }) = &mut forward.state {
+                let (to, number, orders) = (*to, *number, std::mem::take(orders));
+                let sent = SentOrders { to, number, orders };
+                forward.state = State::Orphaned(sent, now_ms + ORPHAN_MS);
             }
         }
     }
@@ -121,27 +128,42 @@ impl Forwards {
         }
         let Some(leader) = leader else { return };
         for forward in self.queue.iter_mut().take(FORWARDED) {
-            if let State::Waiting(orders) = &mut forward.state {
-                move_orders(orders, writer.clock().ahead());
-                let (order, bytes) = (post.next_number(), encode_orders(orders, names));
-                post.tell(leader, &Talk::Orders { order, bytes });
-                forward.state = State::Sent(leader, order);
+            match &mut forward.state {
+                // It may have to be sent again, and those behind it come after it.
+                State::Orphaned(..) => break,
+                State::Waiting(orders) => {
+                    let (order, ahead) = (post.next_number(), writer.clock().ahead());
+                    move_orders(orders, ahead);
+                    let bytes = encode_orders(orders, names);
+                    move_orders(orders, -ahead);
+                    post.tell(leader, &Talk::Orders { order, bytes });
+                    let orders = std::mem::take(orders);
+                    forward.state = State::Sent(SentOrders { to: leader, number: order, orders });
+                }
+                _ => {}
             }
         }
     }
 
-    /// Fails all: this store is the leader now, and knows what was executed and what was not only of those that wait.
-    pub(super) fn give_up(&mut self, done: &mut Vec<DoneOrders>) {
+    /// This store is the leader now, and knows only of those that wait that they were not executed: those are returned,
+    /// the others fail.
+    pub(super) fn give_up(&mut self, done: &mut Vec<DoneOrders>) -> Vec<(u64, Vec<Order>)> {
+        let mut not_sent = Vec::new();
         for mut forward in self.queue.drain(..) {
+            if let State::Waiting(orders) = &mut forward.state {
+                not_sent.push((forward.number, std::mem::take(orders)));
+                continue;
+            }
             forward.fail();
             let results = forward.results(&StorePosition::default());
             done.extend(results.map(|results| (forward.number, results)));
         }
+        not_sent
     }
 
     /// The time at which the first one fails.
     pub(super) fn until_ms(&self) -> Option<u64> {
-        self.queue.front().map(|forward| forward.until_ms)
+        self.queue.front().map(Forward::until_ms)
     }
 }
 
@@ -157,10 +179,22 @@ impl Forward {
                 }
                 self.state = State::Answered(StorePosition::default(), results);
             }
-            State::Answered(at, _) if is_at(position, at) => {}
+            State::Answered(at, _) if is_at(position, at) => {
+                // A later leader may not have the record, and this store not any more.
+                if position.term > at.term && writer.hash_at(at.number) != Some(at.hash) {
+                    self.fail();
+                }
+            }
             State::Failed(_) => {}
-            _ if now.ms >= self.until_ms => self.fail(),
+            _ if now.ms >= self.until_ms() => self.fail(),
             _ => {}
+        }
+    }
+
+    fn until_ms(&self) -> u64 {
+        match self.state {
+            State::Orphaned(_, until_ms) => self.until_ms.min(until_ms),
+            _ => self.until_ms,
         }
     }
 

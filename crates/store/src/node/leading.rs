@@ -8,7 +8,9 @@ use super::comers::OrdersCome;
 use super::events::DoneOrders;
 use super::post::{Post, ReplicationMoment};
 use crate::failure::StoreFailure;
-use crate::limits::{ANSWER_SIZE, HEARD_MS, LEAD_EVERY_MS, LISTENS_MS, RECORDS_SIZE};
+use crate::limits::{
+    ANSWER_SIZE, HANDED_OVER_MS, HEARD_MS, LEAD_EVERY_MS, LISTENS_MS, RECORDS_SIZE,
+};
 use crate::order::Order;
 use crate::replication::{
     LeaderTerm, OrderUnread, ReplicationPeer, Standing, StorePosition, Talk, decode_orders,
@@ -41,6 +43,8 @@ enum Listens {
     /// From its first turn on.
     First,
     Until(u64),
+    /// That replica is to lead.
+    HandsOver(ReplicationPeer, u64),
 }
 
 impl Leading {
@@ -57,6 +61,7 @@ impl Leading {
             Listens::Done => Listens::Done,
             Listens::First => Listens::Until(heard_ms),
             Listens::Until(until_ms) => Listens::Until(until_ms.min(heard_ms)),
+            Listens::HandsOver(to, until_ms) => Listens::HandsOver(to, until_ms),
         };
     }
 
@@ -64,16 +69,17 @@ impl Leading {
         self.waiting.push((OrdersOf::Own(number), orders));
     }
 
-    /// Another node leads: orders that were not begun are refused, and their clients may send them there.
-    pub(super) fn refuse_all(&mut self, post: &mut Post, done: &mut Vec<DoneOrders>) {
+    /// Another node leads. Orders of replicas that were not begun are refused, so that their clients may send them
+    /// there; this node's own ones are returned.
+    pub(super) fn end(&mut self, post: &mut Post) -> Vec<(u64, Vec<Order>)> {
+        let mut own = Vec::new();
         for (who, orders) in self.waiting.drain(..) {
             match who {
-                OrdersOf::Own(number) => {
-                    done.push((number, vec![Err(StoreFailure::Replica); orders.len()]));
-                }
+                OrdersOf::Own(number) => own.push((number, orders)),
                 OrdersOf::Peer(peer, order) => refuse(post, peer, order),
             }
         }
+        own
     }
 
     pub(super) fn on_talk(
@@ -82,6 +88,7 @@ impl Leading {
         post: &mut Post,
         (from, talk): (ReplicationPeer, Talk),
         (names, come): (&[String], &mut OrdersCome),
+        now: ReplicationMoment,
     ) -> Result<(), StoreFailure> {
         match talk {
             Talk::Ask { ask, position, starts } => {
@@ -90,6 +97,14 @@ impl Leading {
             Talk::Want { load, cursor } => {
                 let piece = writer.piece(&cursor)?;
                 post.tell(from, &Talk::Piece { load, cursor, piece });
+            }
+            Talk::HandOver { ask } => {
+                // Two that are promoted at once would set each other's writes aside.
+                let is_taken = matches!(self.listens, Listens::HandsOver(to, _) if to != from);
+                if let (false, Some(position)) = (is_taken, writer.position()?) {
+                    self.listens = Listens::HandsOver(from, now.ms + HANDED_OVER_MS);
+                    post.tell(from, &Talk::HandedOver { ask, position });
+                }
             }
             Talk::Orders { order, bytes } if come.is_new(from, order) => {
                 self.take_orders((from, order), &bytes, post, names);
@@ -170,7 +185,9 @@ impl Leading {
             self.listens = Listens::Until(now_ms + LISTENS_MS);
         }
         let rest_ms = match self.listens {
-            Listens::Until(until_ms) => until_ms.saturating_sub(now_ms),
+            Listens::Until(until_ms) | Listens::HandsOver(_, until_ms) => {
+                until_ms.saturating_sub(now_ms)
+            }
             Listens::First | Listens::Done => 0,
         };
         if rest_ms == 0 {

@@ -8,13 +8,15 @@ mod comers;
 mod events;
 mod following;
 mod forwards;
+mod hand_over;
 mod leading;
 mod post;
 mod replicator;
 mod taking;
 
 pub use self::events::{
-    DoneOrders, PromoteRefused, ReplicationEvent, ReplicationStatus, ReplicatorOptions, StoreRole,
+    DoneOrders, PromoteRefused, Promoted, ReplicationEvent, ReplicationStatus, ReplicatorOptions,
+    StoreRole,
 };
 pub use self::post::{ReplicationMoment, ReplicationNews, ReplicationOrder};
 pub use self::replicator::Replicator;

@@ -5,9 +5,11 @@
 
 use super::comers::OrdersCome;
 use super::events::{
-    DoneOrders, PromoteRefused, ReplicationEvent, ReplicationStatus, ReplicatorOptions, StoreRole,
+    DoneOrders, PromoteRefused, Promoted, ReplicationEvent, ReplicationStatus, ReplicatorOptions,
+    StoreRole,
 };
 use super::following::Following;
+use super::hand_over::HandOverState;
 use super::leading::{self, Leading};
 use super::post::{Post, ReplicationMoment, ReplicationNews, ReplicationOrder};
 use crate::failure::StoreFailure;
@@ -33,6 +35,8 @@ pub struct Replicator {
     names: Vec<String>,
     wait_ms: u64,
     done: Vec<DoneOrders>,
+    /// The end of the last attempt to lead, until it is taken.
+    promoted: Option<Result<Promoted, PromoteRefused>>,
     events: Vec<ReplicationEvent>,
     /// A node with another history that was reported.
     stranger: Option<ReplicationPeer>,
@@ -75,6 +79,7 @@ impl Replicator {
             names: writer.names().to_vec(),
             wait_ms: options.wait_ms,
             done: Vec::new(),
+            promoted: None,
             events: Vec::new(),
             stranger: None,
             other_version: None,
@@ -168,7 +173,7 @@ impl Replicator {
         match &mut self.part {
             Part::Leader(leading) => {
                 let of_orders = (&*self.names, &mut self.come);
-                leading.on_talk(writer, &mut self.post, (head.from, talk), of_orders)
+                leading.on_talk(writer, &mut self.post, (head.from, talk), of_orders, now)
             }
             Part::Replica(_) if let Talk::Orders { order, .. } = talk => {
                 if self.come.is_new(head.from, order) {
@@ -194,12 +199,20 @@ impl Replicator {
         self.post.hear(term);
         match &mut self.part {
             Part::Leader(leading) => {
-                leading.refuse_all(&mut self.post, &mut self.done);
+                let own = leading.end(&mut self.post);
                 self.events.push(ReplicationEvent::Fenced(term));
-                let following = Following::new(writer.position()?);
+                let mut following = Following::new(writer.position()?);
+                for (number, orders) in own {
+                    following.order(number, orders, now.ms + self.wait_ms);
+                }
                 self.part = Part::Replica(Box::new(following));
             }
-            Part::Replica(following) => following.end_term(now.ms),
+            Part::Replica(following) => {
+                if following.look_at_hand_over(now.ms).is_some() {
+                    self.promoted = Some(Err(PromoteRefused::OtherTerm(term)));
+                }
+                following.end_term(now.ms);
+            }
         }
         Ok(())
     }
@@ -218,32 +231,68 @@ impl Replicator {
             Part::Leader(leading) => leading.turn(writer, &mut self.post, &mut self.done, now),
             Part::Replica(following) => {
                 let of_orders = (&*self.names, &mut self.done);
-                following.turn(writer, &mut self.post, of_orders, &mut self.events, now)
+                let rest_ms =
+                    following.turn(writer, &mut self.post, of_orders, &mut self.events, now)?;
+                let Some(state) = following.look_at_hand_over(now.ms) else { return Ok(rest_ms) };
+                if let HandOverState::Waiting(until_ms) = state {
+                    return Ok(rest_ms.min(until_ms));
+                }
+                self.promoted = Some(match state {
+                    HandOverState::Complete(number) => self.lead(writer, now, Some(number)),
+                    HandOverState::Incomplete(number) => Err(PromoteRefused::Incomplete(number)),
+                    HandOverState::Unanswered => Err(PromoteRefused::Unanswered),
+                    HandOverState::Silent | HandOverState::Waiting(_) => {
+                        self.lead(writer, now, None)
+                    }
+                });
+                Ok(0)
             }
         }
     }
 
+    /// Begins to make this store the leader: one that it hears is asked to stop first.
+    /// [`take_promoted`](Self::take_promoted) gives the end of it.
+    pub fn promote(&mut self, writer: &mut Writer, now: ReplicationMoment) {
+        let promoted = match &mut self.part {
+            Part::Leader(_) => Err(PromoteRefused::Leads),
+            Part::Replica(following) if following.position().is_none() => {
+                Err(PromoteRefused::HasNothing)
+            }
+            Part::Replica(following) => match following.leader() {
+                Some(leader) => {
+                    following.begin_hand_over(leader, &mut self.post, now.ms);
+                    return;
+                }
+                None => self.lead(writer, now, None),
+            },
+        };
+        self.promoted = Some(promoted);
+    }
+
     /// Makes this store the leader.
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn promote(
+    fn lead(
         &mut self,
         writer: &mut Writer,
         now: ReplicationMoment,
-    ) -> Result<LeaderTerm, PromoteRefused> {
+        handed_over: Option<u64>,
+    ) -> Result<Promoted, PromoteRefused> {
         let Part::Replica(following) = &mut self.part else { return Err(PromoteRefused::Leads) };
-        if following.position().is_none() {
-            return Err(PromoteRefused::HasNothing);
-        }
         following.settle(writer, &mut self.events).map_err(PromoteRefused::Store)?;
         let term = writer.promote(self.post.head().from.0, now.unix_ms);
         let term = term.map_err(PromoteRefused::Store)?;
         writer.clock().reset();
         self.post.hear(term);
-        following.give_up(&mut self.done);
-        self.part = Part::Leader(Leading::default());
-        Ok(term)
+        let mut leading = Leading::default();
+        for (number, orders) in following.give_up(&mut self.done) {
+            leading.order(number, orders);
+        }
+        self.part = Part::Leader(leading);
+        Ok(Promoted { term, handed_over })
+    }
+
+    /// Takes the end of an attempt to lead.
+    pub fn take_promoted(&mut self) -> Option<Result<Promoted, PromoteRefused>> {
+        self.promoted.take()
     }
 
     /// Takes what the transport has to carry.

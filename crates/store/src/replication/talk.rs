@@ -96,6 +96,10 @@ pub(crate) enum Talk {
     Orders { order: u64, bytes: Vec<u8> },
     /// Their results, which all are in the store of the leader at this position.
     Done { order: u64, at: StorePosition, bytes: Vec<u8> },
+    /// A replica is to lead: the leader executes nothing for a while.
+    HandOver { ask: u64 },
+    /// It does not, and this is its last commit.
+    HandedOver { ask: u64, position: StorePosition },
 }
 
 impl Talk {
@@ -134,6 +138,8 @@ coded!(Talk {
     6 => (Self::Piece { load, cursor, piece }) load cursor piece;
     7 => (Self::Orders { order, bytes }) order bytes;
     8 => (Self::Done { order, at, bytes }) order at bytes;
+    9 => (Self::HandOver { ask }) ask;
+    10 => (Self::HandedOver { ask, position }) ask position;
 });
 
 coded! {

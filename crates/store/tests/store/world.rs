@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use store::{
-    Database, DatabaseChange, Executed, Membership, Order, Query, ReplicationEvent,
-    ReplicationMoment, ReplicationNews, ReplicationOrder, ReplicationPeer, Replicator,
-    ReplicatorOptions, SnapshotCursor, StepOutcome, Store, StoreFailure, StoreOperation, StoreRole,
-    Sync, Value, Writer,
+    Database, DatabaseChange, Executed, Membership, Order, PromoteRefused, Promoted, Query,
+    ReplicationEvent, ReplicationMoment, ReplicationNews, ReplicationOrder, ReplicationPeer,
+    Replicator, ReplicatorOptions, SnapshotCursor, StepOutcome, Store, StoreFailure,
+    StoreOperation, StoreRole, Sync, Value, Writer,
 };
 
 use crate::place::{FIRST, Place};
@@ -54,7 +54,7 @@ pub(crate) struct World {
     pub(crate) nodes: Vec<Node>,
     /// Messages on their way: when, to which node, from which node.
     under_way: Vec<(u64, usize, usize, Vec<u8>)>,
-    cut: BTreeSet<(usize, usize)>,
+    pub(crate) cut: BTreeSet<(usize, usize)>,
     now_ms: u64,
     pub(crate) weather: Weather,
     next_peer: u64,
@@ -65,6 +65,8 @@ pub(crate) struct World {
     /// The answer to a client's step.
     answer: Option<Result<Executed, StoreFailure>>,
     pub(crate) events: Vec<(usize, ReplicationEvent)>,
+    /// The ends of attempts to lead.
+    pub(crate) promoted: Vec<(usize, Result<Promoted, PromoteRefused>)>,
 }
 
 pub(crate) const COUNT: &[u8] = b"count";
@@ -84,6 +86,7 @@ impl World {
             told: BTreeMap::new(),
             answer: None,
             events: Vec::new(),
+            promoted: Vec::new(),
         };
         for _ in 0..3 {
             let mut place = Place::new();
@@ -177,6 +180,7 @@ impl World {
         running.node.turn(&mut running.writer, now).unwrap();
         let (orders, done) = (running.node.take_orders(), running.node.take_done());
         let events = running.node.take_events();
+        self.promoted.extend(running.node.take_promoted().map(|promoted| (number, promoted)));
         let me = running.me;
         self.events.extend(events.into_iter().map(|event| (number, event)));
         for order in orders {
@@ -306,7 +310,7 @@ impl World {
         }
     }
 
-    fn leads(&mut self, number: usize) -> bool {
+    pub(crate) fn leads(&mut self, number: usize) -> bool {
         let Some(running) = &mut self.nodes[number].running else { return false };
         running.node.status(&mut running.writer).unwrap().role == StoreRole::Leader
     }
@@ -314,7 +318,7 @@ impl World {
     pub(crate) fn promote(&mut self, number: usize) {
         let now = self.moment(number);
         if let Some(running) = &mut self.nodes[number].running {
-            let _refused = running.node.promote(&mut running.writer, now);
+            running.node.promote(&mut running.writer, now);
         }
     }
 

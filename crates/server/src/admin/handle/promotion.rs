@@ -5,6 +5,7 @@
 use http::{Answer, Reply};
 use runtime::service::SchedulerCommand;
 use runtime::slots::ProcessId;
+use store::Promoted;
 use wire::http::status::Status;
 
 use super::Admin;
@@ -14,12 +15,16 @@ use crate::message::{AnswerContext, ServiceContext, ToStoreWriter};
 #[derive(Debug, Default)]
 pub(super) struct Promotion {
     waiting: Vec<ProcessId>,
-    answered: Vec<(ProcessId, Result<u64, String>)>,
+    answered: Vec<(ProcessId, Result<Promoted, String>)>,
 }
 
 impl Promotion {
     /// The writer has answered: all that wait are told.
-    pub(super) fn take(&mut self, promoted: Result<u64, String>, context: &mut ServiceContext<'_>) {
+    pub(super) fn take(
+        &mut self,
+        promoted: Result<Promoted, String>,
+        context: &mut ServiceContext<'_>,
+    ) {
         for process in self.waiting.drain(..) {
             self.answered.push((process, promoted.clone()));
             context.command(SchedulerCommand::Resume(process));
@@ -44,7 +49,16 @@ impl Admin {
             // The state that was asked for is another one now.
             self.round.forget();
             match self.promotion.answered.swap_remove(at).1 {
-                Ok(term) => reply.text(&format!("the store leads in term {term}\n")),
+                Ok(Promoted { term, handed_over: None }) => {
+                    reply.text(&format!("the store leads in term {}\n", term.number));
+                }
+                Ok(Promoted { term, handed_over: Some(record) }) => {
+                    let term = term.number;
+                    let text = format!(
+                        "the store leads in term {term}: the last leader has handed over at record {record}\n"
+                    );
+                    reply.text(&text);
+                }
                 Err(why) => {
                     let text = format!("{why}\n");
                     reply.send(Status::CONFLICT, "text/plain; charset=utf-8", text.as_bytes());
