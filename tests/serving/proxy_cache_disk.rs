@@ -292,6 +292,7 @@ fn a_purge_reaches_the_disk() {
         let status = ask(&server, path, "").1;
         assert!(status.starts_with(&format!("velodrome; {found}")), "{path}: {status}");
     }
+    reaches(&server, "files", 3);
     // A change is in force on the disk too.
     let post = get("/b", "Content-Length: 0\r\n").replace("GET", "POST");
     exchange(&server, &post);

@@ -175,38 +175,31 @@ impl Client {
     }
 
     /// The next news of an exchange, with at most `most` bytes of a body; with 0, a body is left. `None`: there is no
-    /// more for now, and its requester is told when there is. Not taking a body stops the other server. After
-    /// [`ExchangeNews::End`] and [`ExchangeNews::Failed`] the exchange is gone.
+    /// more for now, and its requester is told when there is. Not taking a body stops the other server: its connection
+    /// is not read again before a call with more than 0 returns `None`. After [`ExchangeNews::End`] and
+    /// [`ExchangeNews::Failed`] the exchange is gone.
     pub fn next(&mut self, id: ExchangeId, most: usize, now_ns: u64) -> Option<ExchangeNews> {
         let exchange = self.exchanges.get_mut(id)?;
-        let was_full = exchange.is_talking() && exchange.incoming.is_full();
         let news = exchange.next(most);
         match news {
             Some(ExchangeNews::End | ExchangeNews::Failed(_)) => self.remove(id),
             Some(ExchangeNews::Body(_)) => {
-                let has_room = was_full && !exchange.incoming.is_full();
-                self.go_on_reading(id, has_room.then_some(now_ns));
+                let (connection, stream) = (exchange.connection, exchange.stream);
+                let increment = exchange.incoming.take_increment();
+                if let (Some(connection), Some(stream), Some(increment)) =
+                    (connection, stream, increment)
+                {
+                    self.order(connection, StreamOrder::Open { stream, increment });
+                }
+            }
+            None if most > 0 && exchange.go_on_reading() => {
+                exchange.note_progress(now_ns);
+                self.commands.extend(exchange.connection.map(SchedulerCommand::Resume));
+                self.schedule(id);
             }
             _ => {}
         }
         news
-    }
-
-    /// A requester has taken a piece of a body. If there is room since now, its connection is read on.
-    fn go_on_reading(&mut self, id: ExchangeId, has_room_since_ns: Option<u64>) {
-        let Some(exchange) = self.exchanges.get_mut(id) else { return };
-        let (connection, stream) = (exchange.connection, exchange.stream);
-        let increment = exchange.incoming.take_increment();
-        if let Some(now_ns) = has_room_since_ns {
-            exchange.note_progress(now_ns);
-            if stream.is_none() {
-                self.commands.extend(connection.map(SchedulerCommand::Resume));
-            }
-            self.schedule(id);
-        }
-        if let (Some(connection), Some(stream), Some(increment)) = (connection, stream, increment) {
-            self.order(connection, StreamOrder::Open { stream, increment });
-        }
     }
 
     /// Tells a shared connection what to do for a stream.
@@ -222,6 +215,11 @@ impl Client {
         if let Some(exchange) = self.exchanges.get_mut(id) {
             exchange.listen();
         }
+    }
+
+    /// Whether a requester that has no room now has to call [`next`](Self::next) when it has: nothing else tells it.
+    pub fn is_answer_left(&self, id: ExchangeId) -> bool {
+        self.exchanges.get(id).is_some_and(Exchange::is_answer_left)
     }
 
     /// Why an exchange has failed, before that is the next news. Parts of the answer may come first.

@@ -45,6 +45,7 @@ pub(crate) struct Exchange {
     pub(crate) incoming: Incoming,
     state: State,
     told: Told,
+    reading: Reading,
     head: Given,
     /// Addresses of the host that were not tried yet; the next one is last.
     pub(crate) untried: Vec<IpAddr>,
@@ -88,6 +89,15 @@ enum Told {
     Yes,
 }
 
+/// Whether its connection is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    On,
+    /// Enough of the answer waits. So it stays until the requester has taken that and asks for more: what it does not
+    /// ask for yet waits in the other server, and not here.
+    Stopped,
+}
+
 /// Whether the requester has got the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Given {
@@ -124,6 +134,7 @@ impl Exchange {
             incoming: Incoming::new(answer_to),
             state: State::Finding,
             told: Told::No,
+            reading: Reading::On,
             head: Given::No,
             untried: Vec::new(),
             connection: None,
@@ -200,7 +211,7 @@ impl Exchange {
     pub(crate) fn rewind(&mut self) {
         self.outgoing.rewind();
         self.incoming = Incoming::new(self.answer_to);
-        self.state = State::Finding;
+        (self.state, self.reading) = (State::Finding, Reading::On);
         (self.connection, self.stream) = (None, None);
         self.sent_ns = None;
     }
@@ -244,7 +255,7 @@ impl Exchange {
             State::Finding => (self.deadlines.connect, Deadline::Connect),
             _ if self.outgoing.is_raw() => (None, Deadline::Pause),
             _ if self.outgoing.has_more() => (self.deadlines.pause, Deadline::Pause),
-            _ if self.incoming.has_head() && self.incoming.is_full() => (None, Deadline::Pause),
+            _ if self.incoming.has_head() && self.is_stopped() => (None, Deadline::Pause),
             _ if self.incoming.has_head() => (self.deadlines.pause, Deadline::Pause),
             _ if self.outgoing.is_over() => (self.deadlines.head, Deadline::Head),
             // The requester has to send more, or the other server's consent is awaited, which has a time of its own.
@@ -263,7 +274,7 @@ impl Exchange {
     fn awaits_requester(&self) -> bool {
         let is_unsent = !self.outgoing.is_over() && !self.outgoing.awaits_consent();
         let wants_bytes = self.state == State::Talking && !self.outgoing.has_more() && is_unsent;
-        wants_bytes || self.head == Given::Yes && self.incoming.held_bytes() > 0
+        wants_bytes || self.head == Given::Yes && self.is_answer_left()
     }
 
     /// The next news, with at most this many bytes of a body.
@@ -289,6 +300,30 @@ impl Exchange {
             ),
             State::Failed(failure) => Some(ExchangeNews::Failed(failure)),
         }
+    }
+
+    /// Whether its connection is to be read. Not when enough waits, and not again before
+    /// [`go_on_reading`](Self::go_on_reading).
+    pub(crate) fn is_read(&mut self) -> bool {
+        if self.incoming.is_full() {
+            self.reading = Reading::Stopped;
+        }
+        self.reading == Reading::On
+    }
+
+    /// Whether the other server waits until the requester takes bytes.
+    fn is_stopped(&self) -> bool {
+        self.reading == Reading::Stopped || self.incoming.is_full()
+    }
+
+    /// Whether there is more of the answer as soon as the requester takes it.
+    pub(crate) fn is_answer_left(&self) -> bool {
+        self.incoming.held_bytes() > 0 || self.reading == Reading::Stopped
+    }
+
+    /// The requester has taken what there was, and asks for more. Returns whether its connection was not read.
+    pub(crate) fn go_on_reading(&mut self) -> bool {
+        std::mem::replace(&mut self.reading, Reading::On) == Reading::Stopped
     }
 
     /// The requester leaves the news there is, and has to be told of further news.

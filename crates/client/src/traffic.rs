@@ -95,10 +95,9 @@ impl Client {
     }
 
     /// Whether to read the connection of an exchange: not while enough of its answer is waiting.
-    pub(crate) fn appetite(&self, id: ExchangeId) -> Next {
-        let exchange = self.exchanges.get(id);
-        let is_full = exchange.is_some_and(|exchange| exchange.incoming.is_full());
-        if is_full { Next::Park } else { Next::Read }
+    pub(crate) fn appetite(&mut self, id: ExchangeId) -> Next {
+        let is_read = self.exchanges.get_mut(id).is_none_or(|exchange| exchange.is_read());
+        if is_read { Next::Read } else { Next::Park }
     }
 
     /// Input of an answer has arrived.

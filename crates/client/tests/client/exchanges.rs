@@ -85,6 +85,35 @@ fn an_answer_that_is_not_taken_is_not_read() {
 }
 
 #[test]
+fn nothing_more_of_an_answer_is_read_before_its_requester_asks_for_it() {
+    const SIZE: usize = 10 * ANSWER_HELD_BYTES;
+    let mut calls = quiet();
+    let id = calls.begin(request("GET", "/"));
+    let server = calls.accept().unwrap();
+    calls.answer(server, format!("HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n").as_bytes());
+    calls.answer(server, &pattern(0, SIZE));
+    let mut got = 0;
+    while got < SIZE {
+        let now_ns = calls.world.now_ns();
+        // It takes all there is, and has no room for more.
+        while let Some(news) = calls.client().next(id, ANSWER_HELD_BYTES, now_ns) {
+            let ExchangeNews::Body(piece) = news else { continue };
+            got += piece.len();
+            if calls.client().held(id).answer == 0 {
+                break;
+            }
+        }
+        assert_eq!(calls.client().next(id, 0, now_ns), (got == SIZE).then_some(ExchangeNews::End));
+        calls.pass_ms(1_000_000);
+        assert_eq!(calls.client().held(id), Held::default());
+        // Now it has.
+        let now_ns = calls.world.now_ns();
+        assert_eq!(calls.client().next(id, 1, now_ns), None);
+        calls.turn();
+    }
+}
+
+#[test]
 fn a_body_is_taken_as_there_is_room_and_its_requester_is_told() {
     let mut calls = quiet();
     let id =

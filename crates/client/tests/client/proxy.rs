@@ -151,7 +151,7 @@ impl Down {
             let room = OUTPUT.saturating_sub(context.queued_bytes());
             let Some(news) = proxy.client.next(id, room, context.now.monotonic_ns) else {
                 let wrote = context.output.queued_bytes() > before;
-                if proxy.client.held(id).answer > 0 && wrote {
+                if proxy.client.is_answer_left(id) && wrote {
                     proxy.again.push(context.id);
                 }
                 break;

@@ -37,7 +37,7 @@ impl Site {
 
     /// Whether the server has sent more than was taken.
     pub(crate) fn holds_for_client(&mut self, tunnel: &Tunnelled) -> bool {
-        self.outgoing.client.exchanges().held(tunnel.exchange).answer > 0
+        self.outgoing.client.exchanges().is_answer_left(tunnel.exchange)
     }
 
     /// The process of a tunnel runs again at the end of the turn.
