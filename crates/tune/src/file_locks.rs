@@ -28,6 +28,13 @@ pub(crate) struct LockedFile {
     pub(crate) path: String,
 }
 
+/// What threads of the server wait for at a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    ForFileLock,
+    ForOther,
+}
+
 /// The locks at all looks.
 #[derive(Debug, Default)]
 pub(crate) struct FileLocks {
@@ -40,8 +47,13 @@ pub(crate) struct FileLocks {
 }
 
 impl FileLocks {
-    /// Looks once at the locks of this host, and at the files of these programs.
-    pub(crate) fn look(&mut self, files: &HostFiles, members: &BTreeSet<u32>) {
+    /// Looks once at the locks of this host, and at the files of these programs. Only if a thread waits for one: to
+    /// list them, the kernel stops all that lock a file on this host, for some milliseconds.
+    pub(crate) fn look(&mut self, files: &HostFiles, members: &BTreeSet<u32>, waits: Waits) {
+        if waits == Waits::ForOther {
+            self.looks += 1;
+            return;
+        }
         self.note(&files.text("/proc/locks").unwrap_or_default(), members);
         // A program may open its file for each request.
         let is_known = self.locks.keys().all(|inode| self.paths.contains_key(inode));
@@ -136,14 +148,16 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_of_this_program_is_seen() {
+    fn a_lock_of_this_program_is_seen_where_a_thread_waits_for_one() {
         let path = std::env::temp_dir().join(format!("velodrome-locked-{}", std::process::id()));
         let file = std::fs::File::create(&path).expect("a directory for temporary files");
         file.lock().expect("nobody else has it");
         let files = HostFiles::below(Path::new("/"));
         let own = std::process::id();
         let mut all = FileLocks::default();
-        all.look(&files, &BTreeSet::from([own]));
+        all.look(&files, &BTreeSet::from([own]), Waits::ForOther);
+        assert_eq!(FileLocks::read(&all.text()), (1, Vec::new()), "the list was not read");
+        all.look(&files, &BTreeSet::from([own]), Waits::ForFileLock);
         drop(file);
         let (_, seen) = FileLocks::read(&all.text());
         let is_it = |one: &LockedFile| one.path.ends_with(&*path.display().to_string());

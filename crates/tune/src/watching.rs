@@ -10,7 +10,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::file_locks::FileLocks;
+use crate::file_locks::{FileLocks, Waits};
 use crate::files::HostFiles;
 use crate::limits::{LOOKS, LOOKS_AT_NAMES, LOOKS_LEAST, LOOKS_OF_THREADS};
 use crate::name_queries::{NameLooks, NameQueries};
@@ -260,15 +260,20 @@ pub(crate) fn watch(
     let mut locks = FileLocks::default();
     for look in 0..looks {
         sleep(time / looks as u32);
-        if look % looks.div_ceil(LOOKS_AT_NAMES) == 0 {
-            names.look(&files, members);
-            sockets.look(&files, members);
-            locks.look(&files, members);
-        }
+        let mut waits = Waits::ForOther;
         for (process, thread) in &threads {
             let watched = all.entry(*thread).or_default();
             watched.process = *process;
+            let before = watched.seen_in(FILE_LOCK);
             watched.look(&files, *thread);
+            if watched.seen_in(FILE_LOCK) > before {
+                waits = Waits::ForFileLock;
+            }
+        }
+        if look % looks.div_ceil(LOOKS_AT_NAMES) == 0 {
+            names.look(&files, members);
+            sockets.look(&files, members);
+            locks.look(&files, members, waits);
         }
     }
     let threads = all.iter().map(|(thread, watched)| watched.line(*thread) + "\n").collect();
