@@ -134,10 +134,18 @@ impl Nodes {
         self.kept = KeptForm::of(plan);
     }
 
-    /// The complaint about a node that keeps channels otherwise.
-    pub(crate) fn complaint(&self) -> Option<String> {
+    /// The complaint about a node that keeps channels otherwise, or has the name of this one.
+    pub(crate) fn complaint(&self, own: &str) -> Option<String> {
         let of = |other: &Other| self.kept.complaint(&other.view.name, other.kept?);
-        self.others.values().find_map(of)
+        let is_same = |other: &Other| other.view.name == own;
+        self.others.values().find_map(of).or_else(|| {
+            self.others.values().any(is_same).then(|| {
+                format!(
+                    "another node has the name `{own}`, so people cannot tell them apart: give each its own `name` in \
+                     [cluster]"
+                )
+            })
+        })
     }
 
     pub(crate) fn nodes(&self) -> impl Iterator<Item = ClusterNode> {
@@ -430,6 +438,15 @@ mod tests {
         let after_ms = (number > 0).then_some(HEARTBEAT_MS);
         let sign = of_sender.sign(&plan(1), (seat(0), connection), (Occasion::Time, after_ms));
         nodes.hear(&sign, (ClusterNode(2), seat(0)), now_ms)
+    }
+
+    #[test]
+    fn a_node_with_the_name_of_this_one_is_told() {
+        let mut nodes = Nodes::default();
+        assert_eq!(nodes.complaint("n"), None);
+        hear(&mut nodes, (1, 0), 0);
+        assert!(nodes.complaint("n").is_some_and(|told| told.contains("has the name `n`")));
+        assert_eq!(nodes.complaint("another"), None);
     }
 
     #[test]

@@ -169,7 +169,7 @@ impl NatsLink {
     /// The problem, if there is one: while there is no connection, the reason.
     pub fn problem(&self) -> Option<String> {
         let own = self.streams.problem().filter(|_| self.is_up()).or(self.problem.as_deref());
-        own.map(str::to_owned).or_else(|| self.nodes.complaint())
+        own.map(str::to_owned).or_else(|| self.nodes.complaint(&self.plan.name))
     }
 
     /// The other nodes.
