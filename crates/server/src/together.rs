@@ -1,6 +1,6 @@
-//! Programs that run together: all end when one ends, or when this one is told to.
+//! Programs that run together: all end when one ends, or when this one is told to, or is killed.
 //!
-//! Owns the waiting, on the only thread of a command. Never starts one, and ends only those it was given.
+//! Owns the waiting, on the only thread of a command. Ends only those that it has started or was given.
 
 use std::io;
 use std::process::{Child, Command};
@@ -54,7 +54,7 @@ impl Companions {
     /// # Errors
     /// The kernel's.
     pub fn start(&mut self, name: &str, command: &mut Command) -> io::Result<()> {
-        let child = signal::unblock_in(command).spawn()?;
+        let child = signal::end_with_parent(signal::unblock_in(command)).spawn()?;
         self.running.push(Companion { name: name.to_owned(), child });
         Ok(())
     }

@@ -281,6 +281,18 @@ pub fn unblock_in(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(unblock) }
 }
 
+/// Makes a program get SIGTERM when the thread that has started it ends, even if that is killed (prctl(2)).
+pub fn end_with_parent(command: &mut Command) -> &mut Command {
+    let tie = || {
+        let signal = libc::SIGTERM as libc::c_ulong;
+        // SAFETY: this option of prctl takes one number.
+        let status = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) };
+        if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    };
+    // SAFETY: between fork and exec the closure makes one system call, and allocates nothing.
+    unsafe { command.pre_exec(tie) }
+}
+
 /// Sends a signal to this process, as an operator would.
 ///
 /// # Errors
