@@ -2,10 +2,12 @@
 //!
 //! Owns what is known about each certificate between two looks. It decides nothing that `schedule` and `ledger` decide.
 
+mod records;
+
 use std::collections::BTreeMap;
-use std::io;
 use std::time::Duration;
 
+use self::records::LEDGER;
 use crate::attempt::Attempt;
 use crate::authority::Line;
 use crate::clock;
@@ -37,10 +39,6 @@ pub(crate) struct Control {
     kept: BTreeMap<String, Kept>,
     reports: Reports,
 }
-
-/// The name of the ledger in what is told.
-const LEDGER: &str =
-    "ledger.json (what was ordered when: nothing is ordered without it; remove it to start over)";
 
 /// Whether this server orders certificates, or another one that has the lock of the same state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,73 +143,9 @@ impl Control {
         }
     }
 
-    /// Reads the ledger and the certificates, and passes on those that are new.
-    fn load(&mut self) {
-        self.load_ledger();
-        let keys = self.settings.certificates.iter().map(CertificateNames::key);
-        self.ledger.keep_only(&keys.collect());
-        for names in self.settings.certificates.clone() {
-            self.load_certificate(&names);
-        }
-    }
-
-    /// Reads the ledger. What it counts is unknown if it cannot be read: then nothing is ordered, until it can be.
-    fn load_ledger(&mut self) {
-        let read = self.state.read(&Stored::Ledger).and_then(|bytes| {
-            let ledger = bytes.map(|bytes| serde_json::from_slice(&bytes)).transpose();
-            ledger.map(Option::unwrap_or_default).map_err(io::Error::from)
-        });
-        match read {
-            Ok(ledger) => {
-                self.ledger = ledger;
-                self.reports.on_readable(LEDGER);
-            }
-            Err(error) => self.on_unreadable(LEDGER.to_owned(), error.to_string()),
-        }
-    }
-
-    fn load_certificate(&mut self, names: &CertificateNames) {
-        let pem = match self.state.read(&Stored::Certificate(names.key())) {
-            Ok(Some(pem)) => pem,
-            Ok(None) => return self.reports.on_readable(&names.to_string()),
-            Err(error) => return self.on_unreadable(names.to_string(), error.to_string()),
-        };
-        if self.kept.get(names.key()).is_some_and(|kept| kept.pem() == pem) {
-            return self.reports.on_readable(&names.to_string());
-        }
-        match Kept::read(pem, names) {
-            Ok((kept, issued)) => {
-                self.reports.on_readable(&names.to_string());
-                self.sink
-                    .tell(AcmeEvent::Loaded { names: names.clone(), not_after: kept.not_after() });
-                self.put_in_use(names, kept, issued);
-            }
-            Err(error) => self.on_unreadable(names.to_string(), error.to_string()),
-        }
-    }
-
     fn put_in_use(&mut self, names: &CertificateNames, kept: Kept, issued: IssuedCertificate) {
         self.kept.insert(names.key().to_owned(), kept);
         self.sink.use_certificate(issued);
-    }
-
-    fn on_unreadable(&mut self, what: String, error: String) {
-        self.reports.on_unreadable(what, error, self.sink.as_mut());
-    }
-
-    /// Writes the record of a certificate that is in use but not in the state: an administrator removed it, or the
-    /// disk was full.
-    fn restore(&mut self, names: &CertificateNames) {
-        let stored = Stored::Certificate(names.key());
-        let Some(kept) = self.kept.get(names.key()) else { return };
-        if self.state.has(&stored) && !self.state.has(&Stored::Order(names.key())) {
-            return;
-        }
-        let pem = kept.pem().to_vec();
-        if self.state.read(&stored).ok().flatten().as_ref() != Some(&pem) {
-            let written = self.state.write(&stored, &pem);
-            self.reports.on_written(written, self.sink.as_mut());
-        }
     }
 
     /// Asks the authority when to renew, if it is time to ask.
@@ -358,11 +292,6 @@ impl Control {
             not_after: life.map(|life| life.not_after),
             severity: if is_late { Severity::Error } else { Severity::Warning },
         });
-    }
-
-    fn write_ledger(&mut self) {
-        let written = self.state.write(&Stored::Ledger, &self.ledger.bytes());
-        self.reports.on_written(written, self.sink.as_mut());
     }
 
     /// Why the state stops all orders of this server: without the ledger, or the lock that it could not ask for.
