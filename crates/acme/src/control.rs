@@ -15,7 +15,9 @@ use crate::ending::{Ended, Ending};
 use crate::failure::Failure;
 use crate::keeping::Kept;
 use crate::ledger::{Failed, OrderLedger, Renewal};
-use crate::limits::{FOLLOWER_LOOK, LOOK, RENEWAL_LEFT_LEAST, RETRY_FIRST_S, WINDOW_ASKED_AGAIN_S};
+use crate::limits::{
+    FOLLOWER_LOOK, LOOK, RENEWAL_LEFT, RENEWAL_LEFT_LEAST, RETRY_FIRST_S, WINDOW_ASKED_AGAIN_S,
+};
 use crate::moment::{Fraction, UtcSecond};
 use crate::names::CertificateNames;
 use crate::reports::Reports;
@@ -244,6 +246,11 @@ impl Control {
         kept: Kept,
         issued: IssuedCertificate,
     ) {
+        if self.is_worse(names, &kept) {
+            // If it cannot be removed, the next attempt gets the same certificate, which is not used either.
+            let _ = self.state.remove(&Stored::Order(names.key()));
+            return self.on_failed(names, directory, &Failure::Ending);
+        }
         let (not_after, pem) = (kept.not_after(), kept.pem().to_vec());
         self.put_in_use(names, kept, issued);
         self.ledger.on_issued(names, &directory);
@@ -259,6 +266,14 @@ impl Control {
         self.write_ledger();
         self.show();
         self.sink.tell(AcmeEvent::Issued { names: names.clone(), issuer: directory, not_after });
+    }
+
+    /// Whether a new certificate is to be renewed at once and ends before the one in use. If only the clock of this
+    /// machine is wrong, the new one ends later.
+    fn is_worse(&self, names: &CertificateNames, new: &Kept) -> bool {
+        let is_due = new.life().when_left(RENEWAL_LEFT) <= clock::now();
+        let used = self.kept.get(names.key());
+        is_due && used.is_some_and(|used| new.not_after() < used.not_after())
     }
 
     fn on_failed(&mut self, names: &CertificateNames, directory: String, failure: &Failure) {

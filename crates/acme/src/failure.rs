@@ -37,6 +37,8 @@ pub(crate) enum Failure {
     Keeping(KeepingError),
     /// The certificate that was issued has less than a third of its life left by the clock of this machine.
     Clock,
+    /// The same, and it ends before the one in use, which stays.
+    Ending,
     /// No key or certificate could be made.
     Key(rcgen::Error),
     /// `instant-acme` waited for something else than its HTTP client.
@@ -108,6 +110,10 @@ impl Failure {
             }
             Self::Clock => {
                 "the certificate that was issued is about to end by the clock of this machine"
+                    .to_owned()
+            }
+            Self::Ending => {
+                "the certificate that was issued is about to end, or has ended, and is not used"
                     .to_owned()
             }
             Self::Key(error) => format!("no key can be made: {error}"),

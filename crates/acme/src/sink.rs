@@ -314,8 +314,8 @@ impl fmt::Display for AcmeEvent {
             Self::Failed { names, issuer, error, next, not_after, .. } => {
                 write!(out, "certificate for {names} from {issuer} failed: {error}; next attempt at {next}")?;
                 match not_after {
-                    Some(not_after) => write!(out, "; the old one is valid until {not_after}"),
-                    None => out.write_str("; there is no other"),
+                    Some(not_after) => write!(out, "; the one in use ends at {not_after}"),
+                    None => out.write_str("; there is no certificate"),
                 }
             }
             Self::NotStored { error } => {

@@ -18,3 +18,4 @@ mod schedule;
 mod server;
 mod unreachable;
 mod waiting;
+mod wrongs;
