@@ -65,10 +65,13 @@ pub(crate) enum AgentError {
     /// The connection broke, or its certificate is not trusted.
     #[error("the connection broke: {0}")]
     Connection(io::Error),
+    /// The connection ended before the answer did.
+    #[error("it closed the connection before its answer was whole")]
+    Cut,
     /// The answer is not HTTP.
     #[error("its answer is not HTTP: {0}")]
     Answer(ResponseError),
-    /// The answer has a status that says nothing about what was asked.
+    /// The answer has a status that says nothing about what was asked, such as the page of a proxy.
     #[error("it answers with status {0}")]
     Status(u16),
     /// The answer is too long.
@@ -97,6 +100,11 @@ impl Answered {
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let same = |(field, _): &&(Vec<u8>, Vec<u8>)| field.eq_ignore_ascii_case(name.as_bytes());
         str::from_utf8(&self.fields.iter().find(same)?.1).ok()
+    }
+
+    /// Whether it is neither what was asked for nor a problem of ACME, which is JSON (RFC 8555 section 6.7).
+    fn is_foreign(&self) -> bool {
+        self.status >= 300 && !self.body.trim_ascii_start().starts_with(b"{")
     }
 
     /// The seconds of `Retry-After`.
@@ -221,6 +229,8 @@ impl Agent {
                     ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {
                         self.left(deadline)?;
                     }
+                    // The text of rustls points to its documents.
+                    ErrorKind::UnexpectedEof => return Err(AgentError::Cut),
                     _ => return Err(AgentError::Connection(error)),
                 },
             }
@@ -357,6 +367,9 @@ impl HttpClient for Agent {
         let failed = |error: AgentError| instant_acme::Error::Other(Box::new(error));
         let result = self.exchange(request).map_err(failed).and_then(|answered| {
             self.note(&answered);
+            if answered.is_foreign() {
+                return Err(failed(AgentError::Status(answered.status)));
+            }
             let mut response = Response::builder().status(answered.status);
             for (name, value) in &answered.fields {
                 response = response.header(name.as_slice(), value.as_slice());

@@ -91,7 +91,13 @@ impl Failure {
             Self::Ended => "the server ends".to_owned(),
             Self::NotStored(error) => format!("the state cannot be written: {error}"),
             Self::AccountLost(error) => format!("the account cannot be written down: {error}"),
+            Self::Agent(AgentError::Status(status)) => {
+                format!("the authority answers with status {status} and does not say why")
+            }
             Self::Agent(error) => format!("the authority was not reached: {error}"),
+            Self::Acme(instant_acme::Error::Json(error)) => {
+                format!("the answer of the authority is not that of an ACME server: {error}")
+            }
             Self::Acme(error) => error.to_string(),
             Self::Bounded => "the limits allow no further order now".to_owned(),
             Self::NoChallenge(name) => {

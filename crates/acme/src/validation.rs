@@ -93,7 +93,8 @@ impl Prover<'_> {
         if order.state().status != OrderStatus::Invalid {
             return Ok(());
         }
-        Err(refusal(&read(self.line, order)?))
+        let told = order.state().error.as_ref().map(ToString::to_string);
+        Err(refusal(&read(self.line, order)?, told))
     }
 
     /// The challenge to be used: the one that the authority asks about already, because an earlier server was ended or
@@ -266,8 +267,8 @@ pub(crate) fn wait_for(
     Ok(())
 }
 
-/// The statements of the authority about the names that it did not accept.
-fn refusal(authorizations: &[Authorization]) -> Failure {
+/// The statements of the authority about the names that it did not accept, otherwise about the order.
+fn refusal(authorizations: &[Authorization], about_order: Option<String>) -> Failure {
     let refused =
         |authorization: &&Authorization| authorization.status == AuthorizationStatus::Invalid;
     let refused: Vec<_> = authorizations.iter().filter(refused).collect();
@@ -276,7 +277,9 @@ fn refusal(authorizations: &[Authorization]) -> Failure {
         let error = authorization.challenges.iter().find_map(|offer| offer.error.as_ref())?;
         Some(format!("{} was not proved: {error}", authorization.name))
     });
-    let error =
-        error.unwrap_or_else(|| "the authority refused the order and does not say why".to_owned());
+    let error = error.unwrap_or_else(|| match about_order {
+        Some(told) => format!("the authority refused the order: {told}"),
+        None => "the authority refused the order and does not say why".to_owned(),
+    });
     Failure::Validation { names, error }
 }

@@ -34,6 +34,10 @@ pub(crate) enum Trouble {
     Unproved,
     /// Names have to be proved; it asks for one of two proofs already, and accepts it at the next look.
     AsksAlready,
+    /// Names have to be proved; then it refuses the order, for a reason that is not about a name.
+    RefusesOrder,
+    /// Orders are answered with a page of this status, as by a proxy in front of the authority.
+    Page(u16),
     /// Certificates have ended before they are issued.
     Ended,
     /// The directory is longer than any answer may be.
@@ -262,6 +266,11 @@ impl Inside {
             Trouble::AlreadyReplaced if payload["replaces"].is_string() => {
                 problem(409, "alreadyReplaced")
             }
+            Trouble::Page(status) => Some(Reply {
+                status,
+                fields: "Content-Type: text/html\r\n".to_owned(),
+                body: "<h1>Sorry</h1>".to_owned(),
+            }),
             Trouble::NoAccount => problem(400, "accountDoesNotExist"),
             Trouble::RateLimited(seconds) => {
                 let mut reply = problem(429, "rateLimited")?;
@@ -276,12 +285,15 @@ impl Inside {
         let asked = self.orders.get(number).cloned().unwrap_or_default();
         let status = match (self.certificates.contains_key(&number), self.trouble) {
             (true, _) => "valid",
-            (false, Trouble::Unproved) if self.proved => "invalid",
-            (false, Trouble::Unproved) => "pending",
+            (false, Trouble::Unproved | Trouble::RefusesOrder) if self.proved => "invalid",
+            (false, Trouble::Unproved | Trouble::RefusesOrder) => "pending",
             (false, Trouble::AsksAlready) if !self.counts.contains_key("order") => "pending",
             (false, _) => "ready",
         };
+        let is_refused = status == "invalid" && self.trouble == Trouble::RefusesOrder;
+        let error = is_refused.then(|| json!({ "type": "x", "detail": "CAA forbids it" }));
         json!({
+            "error": error,
             "status": status, "identifiers": asked["identifiers"], "replaces": asked["replaces"],
             "authorizations": [url(&format!("authorization/{number}"))],
             "finalize": url(&format!("finalize/{number}")), "certificate": url(&format!("certificate/{number}")),
@@ -289,10 +301,14 @@ impl Inside {
     }
 
     fn authorization(&self, number: usize, url: &impl Fn(&str) -> String) -> Value {
-        let status = if self.proved { "invalid" } else { "pending" };
+        let status = match (self.proved, self.trouble) {
+            (false, _) => "pending",
+            (true, Trouble::RefusesOrder) => "valid",
+            (true, _) => "invalid",
+        };
         let first = if self.trouble == Trouble::AsksAlready { "processing" } else { status };
-        let error =
-            self.proved.then(|| json!({ "type": "x", "detail": "the token was not found" }));
+        let error = (status == "invalid")
+            .then(|| json!({ "type": "x", "detail": "the token was not found" }));
         json!({
             "status": status, "identifier": self.orders[number]["identifiers"][0],
             "challenges": [{

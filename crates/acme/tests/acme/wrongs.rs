@@ -9,6 +9,29 @@ use crate::fake::Trouble;
 use crate::server::Server;
 
 #[test]
+fn an_order_that_is_refused_as_a_whole_is_told_in_the_words_of_the_authority() {
+    let (fake, state) = world();
+    fake.trouble(Trouble::RefusesOrder);
+    let server = Server::start(settings_of(&fake, state.path()));
+    let error = server.next_failure();
+    assert!(error.contains("the order: API error: CAA forbids it"), "{error}");
+    server.stop();
+}
+
+#[test]
+fn an_answer_that_is_not_one_of_acme_is_told_with_its_status() {
+    for (status, why) in [(502, "with status 502"), (302, "with status 302"), (200, "not that of")]
+    {
+        let (fake, state) = world();
+        fake.trouble(Trouble::Page(status));
+        let server = Server::start(settings_of(&fake, state.path()));
+        let error = server.next_failure();
+        assert!(error.contains(why), "{error}");
+        server.stop();
+    }
+}
+
+#[test]
 fn a_certificate_that_has_ended_does_not_replace_one_that_is_valid() {
     let (fake, state) = world();
     with_certificate(&fake, state.path());
