@@ -14,7 +14,7 @@ use crate::clock;
 use crate::ending::{Ended, Ending};
 use crate::failure::Failure;
 use crate::keeping::Kept;
-use crate::ledger::{Failed, OrderLedger, Renewal};
+use crate::ledger::{Failed, LimitReached, OrderLedger, Renewal};
 use crate::limits::{
     FOLLOWER_LOOK, LOOK, RENEWAL_LEFT, RENEWAL_LEFT_LEAST, RETRY_FIRST_S, WINDOW_ASKED_AGAIN_S,
 };
@@ -116,6 +116,7 @@ impl Control {
             if self.plan(&names).at <= clock::now() {
                 self.attempt(&names)?;
             }
+            self.tell_wait(&names);
             pause = pause.min(self.plan(&names).at.after(clock::now()));
         }
         // A second, so that a plan for right now is not a busy loop.
@@ -191,6 +192,26 @@ impl Control {
             retry_at: record.and_then(|record| record.retry_at),
             allowed_at,
         })
+    }
+
+    /// The limit of authorities that decides when a certificate is ordered.
+    fn waits_for(&self, names: &CertificateNames) -> Option<LimitReached> {
+        let reached = self.ledger.reached(names, clock::now())?;
+        (self.plan(names).at == reached.until).then_some(reached)
+    }
+
+    fn tell_wait(&mut self, names: &CertificateNames) {
+        if let Some(reached) = self.waits_for(names) {
+            let severity = self.severity(names);
+            self.reports.on_wait(names, reached, severity, self.sink.as_mut());
+        }
+    }
+
+    /// How much it matters that a certificate is not ordered now.
+    fn severity(&self, names: &CertificateNames) -> Severity {
+        let life = self.kept.get(names.key()).map(Kept::life);
+        let is_late = life.is_none_or(|life| life.when_left(RENEWAL_LEFT_LEAST) <= clock::now());
+        if is_late { Severity::Error } else { Severity::Warning }
     }
 
     /// The window for the certificate in use.
@@ -297,15 +318,14 @@ impl Control {
         self.ledger.on_failed(names, failed, now);
         self.write_ledger();
         self.show();
-        let life = self.kept.get(names.key()).map(Kept::life);
-        let is_late = life.is_none_or(|life| life.when_left(RENEWAL_LEFT_LEAST) <= now);
+        let severity = self.severity(names);
         self.sink.tell(AcmeEvent::Failed {
             names: names.clone(),
             issuer: directory,
             error: failure.line(),
             next: self.plan(names).at,
-            not_after: life.map(|life| life.not_after),
-            severity: if is_late { Severity::Error } else { Severity::Warning },
+            not_after: self.kept.get(names.key()).map(Kept::not_after),
+            severity,
         });
     }
 
@@ -325,6 +345,7 @@ impl Control {
                 not_after: self.kept.get(names.key()).map(|kept| kept.not_after()),
                 issuer: record.and_then(|record| record.issuer.clone()),
                 next_attempt: orders.then(|| self.plan(names).at),
+                limit: self.waits_for(names).map(|reached| reached.limit).filter(|_| orders),
                 failures: record.map_or(0, |record| record.failures),
                 last_error: record.and_then(|record| record.error.clone()),
                 state_error: state_error.clone(),

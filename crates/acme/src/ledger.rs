@@ -4,6 +4,7 @@
 //! written before an authority is asked, so a server that ends at any moment has counted what it did.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +70,41 @@ pub struct Failed<'a> {
     pub jitter: Fraction,
 }
 
+/// A limit of authorities that holds orders up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderLimit {
+    /// [`ORDERS_BURST`] in [`ORDERS_BURST_S`].
+    Burst,
+    /// [`ORDERS`] in [`ORDERS_S`].
+    Orders,
+    /// [`FAILED`] in [`FAILED_S`].
+    Failed,
+    /// [`DUPLICATES`] in [`DUPLICATES_S`].
+    Duplicates,
+}
+
+impl fmt::Display for OrderLimit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Burst => write!(out, "{ORDERS_BURST} orders in {ORDERS_BURST_S} s"),
+            Self::Orders => write!(out, "{ORDERS} orders in {} hours", ORDERS_S / 3600),
+            Self::Failed => write!(out, "{FAILED} failed validations of a name in an hour"),
+            Self::Duplicates => {
+                write!(out, "{DUPLICATES} certificates for the same names in a week")
+            }
+        }
+    }
+}
+
+/// A limit that is reached, and until when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitReached {
+    /// The limit.
+    pub limit: OrderLimit,
+    /// The first moment at which it allows an order.
+    pub until: UtcSecond,
+}
+
 impl OrderLedger {
     /// The record of some names.
     pub fn record(&self, names: &CertificateNames) -> Option<&CertificateRecord> {
@@ -120,19 +156,28 @@ impl OrderLedger {
 
     /// The first moment, from now on, at which an order for these names exceeds no limit.
     pub fn allowed_at(&self, names: &CertificateNames, now: UtcSecond) -> UtcSecond {
+        self.reached(names, now).map_or(now, |reached| reached.until)
+    }
+
+    /// The limit that holds an order for these names up longest.
+    pub fn reached(&self, names: &CertificateNames, now: UtcSecond) -> Option<LimitReached> {
+        let reached = |limit, moments: &[UtcSecond], count, span_s| {
+            free_at(moments, count, span_s).map(|until| LimitReached { limit, until })
+        };
         let issued = self.record(names).map_or(&[][..], |record| &record.issued);
         let failed = names.iter().map(|name| {
             let moments = self.failed.get(&name.to_string()).map_or(&[][..], Vec::as_slice);
-            free_at(moments, FAILED, FAILED_S)
+            reached(OrderLimit::Failed, moments, FAILED, FAILED_S)
         });
         failed
             .chain([
-                free_at(&self.orders, ORDERS_BURST, ORDERS_BURST_S),
-                free_at(&self.orders, ORDERS, ORDERS_S),
-                free_at(issued, DUPLICATES, DUPLICATES_S),
+                reached(OrderLimit::Burst, &self.orders, ORDERS_BURST, ORDERS_BURST_S),
+                reached(OrderLimit::Orders, &self.orders, ORDERS, ORDERS_S),
+                reached(OrderLimit::Duplicates, issued, DUPLICATES, DUPLICATES_S),
             ])
             .flatten()
-            .fold(now, UtcSecond::max)
+            .filter(|reached| reached.until > now)
+            .max_by_key(|reached| reached.until)
     }
 
     /// An order is about to be made.

@@ -5,7 +5,10 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use crate::sink::{AcmeEvent, Sink};
+use crate::ledger::{LimitReached, OrderLimit};
+use crate::moment::UtcSecond;
+use crate::names::CertificateNames;
+use crate::sink::{AcmeEvent, Severity, Sink};
 
 /// The reports on the state so far.
 #[derive(Debug, Default)]
@@ -14,6 +17,8 @@ pub(crate) struct Reports {
     not_stored: Option<String>,
     /// Why a file could not be used when it was read last, by what it is called in the log.
     unreadable: BTreeMap<String, String>,
+    /// Until when orders wait, by the key of their names. What all of them wait for has no key.
+    waits: BTreeMap<String, UtcSecond>,
 }
 
 impl Reports {
@@ -44,6 +49,25 @@ impl Reports {
         if self.unreadable.get(&what) != Some(&error) {
             self.unreadable.insert(what.clone(), error.clone());
             sink.tell(AcmeEvent::Unreadable { what, error });
+        }
+    }
+
+    /// An order waits for a limit. Seconds are not told.
+    pub(crate) fn on_wait(
+        &mut self,
+        names: &CertificateNames,
+        reached: LimitReached,
+        severity: Severity,
+        sink: &mut dyn Sink,
+    ) {
+        let key = match reached.limit {
+            OrderLimit::Burst => return,
+            OrderLimit::Orders => "",
+            OrderLimit::Failed | OrderLimit::Duplicates => names.key(),
+        };
+        if self.waits.get(key).is_none_or(|until| *until < reached.until) {
+            self.waits.insert(key.to_owned(), reached.until);
+            sink.tell(AcmeEvent::Waits { names: names.clone(), reached, severity });
         }
     }
 

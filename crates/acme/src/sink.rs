@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::ledger::LimitReached;
 use crate::moment::UtcSecond;
 use crate::names::{CertificateNames, Name};
 use crate::schedule::OrderReason;
@@ -252,6 +253,15 @@ pub enum AcmeEvent {
         /// Warning, or error if there is no certificate or it ends soon.
         severity: Severity,
     },
+    /// An order waits for a limit of authorities.
+    Waits {
+        /// The names.
+        names: CertificateNames,
+        /// The limit, and until when.
+        reached: LimitReached,
+        /// Warning, or error if there is no certificate or it ends soon.
+        severity: Severity,
+    },
     /// The state cannot be written. Certificates stay in use; nothing is ordered.
     NotStored {
         /// Why.
@@ -263,7 +273,7 @@ impl AcmeEvent {
     /// How much it matters.
     pub const fn severity(&self) -> Severity {
         match self {
-            Self::Failed { severity, .. } => *severity,
+            Self::Failed { severity, .. } | Self::Waits { severity, .. } => *severity,
             Self::NotStored { .. } => Severity::Error,
             Self::Unreadable { .. } | Self::NoProfile { .. } | Self::AlreadyReplaced { .. } => {
                 Severity::Warning
@@ -318,6 +328,10 @@ impl fmt::Display for AcmeEvent {
                     None => out.write_str("; there is no certificate"),
                 }
             }
+            Self::Waits { names, reached: LimitReached { limit, until }, .. } => write!(
+                out,
+                "no certificate for {names} is ordered before {until}, because authorities have a limit: {limit}"
+            ),
             Self::NotStored { error } => {
                 write!(out, "the state cannot be written: {error}; nothing is ordered until it can")
             }

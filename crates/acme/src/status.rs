@@ -7,6 +7,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::ledger::OrderLimit;
 use crate::moment::UtcSecond;
 use crate::names::CertificateNames;
 
@@ -21,6 +22,8 @@ pub struct CertificateStatus {
     pub issuer: Option<String>,
     /// When it is ordered next; none while another server orders, or the state stops orders.
     pub next_attempt: Option<UtcSecond>,
+    /// The limit of authorities for which the next attempt waits.
+    pub limit: Option<OrderLimit>,
     /// Failures since the last success.
     pub failures: u32,
     /// The last error since the last success, in one line.

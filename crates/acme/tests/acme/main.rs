@@ -18,4 +18,5 @@ mod schedule;
 mod server;
 mod unreachable;
 mod waiting;
+mod waits;
 mod wrongs;

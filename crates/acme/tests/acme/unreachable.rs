@@ -90,7 +90,7 @@ fn an_authority_that_sends_a_byte_at_a_time_does_not_hold_the_end_up() {
     server.stop_for_good();
 }
 
-fn unix_seconds() -> i64 {
+pub(crate) fn unix_seconds() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     i64::try_from(since.as_secs()).unwrap()
 }

@@ -66,6 +66,7 @@ impl Certificates {
                 "days_left": order.days_left(now),
                 "issuer": order.issuer,
                 "next_attempt": order.next_attempt.map(|at| at.to_string()),
+                "limit": order.limit.map(|limit| limit.to_string()),
                 "failures": order.failures,
                 "last_error": order.state_error.as_ref().or(order.last_error.as_ref()),
             })
@@ -118,6 +119,9 @@ fn summary(order: &CertificateStatus, now: UtcSecond) -> String {
         (Some(at), _) => line += &format!("; next attempt {at}"),
         (None, Some(error)) => line += &format!("; nothing is ordered: {error}"),
         (None, None) => line += "; another server orders",
+    }
+    if let Some(limit) = order.limit {
+        line += &format!(", because authorities have a limit: {limit}");
     }
     if let Some(error) = &order.last_error {
         line += &format!("; last error: {error}");
