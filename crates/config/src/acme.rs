@@ -13,7 +13,7 @@ use crate::key::{SectionKeys, section, show_text, show_texts};
 use crate::limits::{ACME_ISSUERS, ACME_NAMES};
 use crate::model::acme::{AcmeAccount, AcmeChallenge, AcmeIssuer, AcmeState, ISSUERS};
 use crate::model::config::{Config, ListenerSettings};
-use crate::model::encryption::{ListenerCertificates, Tls};
+use crate::model::encryption::{ClientCertificatePolicy, ListenerCertificates, Tls};
 use crate::overrides::Overrides;
 use crate::problem::Problems;
 use crate::value::{borrowed_text, cannot_be, path, word};
@@ -65,12 +65,26 @@ pub(super) fn check(
             let why = "no listener shows the certificates of [acme]; add `tls = \"acme\"` to a [[listener]]";
             problems.at(offset, why);
         }
+        (Some(offset), Some(_)) if !lets_authorities_in(config) => {
+            let why = "[acme] can prove no name by \"tls-alpn-01\": every listener requires certificates of clients, and \
+                       authorities show none; add \"http-01\" to `challenges`, or write `client_certificates = \"asked\"`";
+            problems.at(offset, why);
+        }
         (None, Some(listener)) => {
             let why = "`tls = \"acme\"` needs [acme] with the `names` of the site";
             problems.add(listener.place, why.to_owned());
         }
         _ => {}
     }
+}
+
+/// Whether an authority gets an answer to a challenge: over TLS it is a client without a certificate.
+fn lets_authorities_in(config: &Config) -> bool {
+    let is_open = |one: &ListenerSettings| {
+        let clients = one.tls.as_ref().map(|tls| &tls.clients);
+        clients.is_some_and(|clients| !matches!(clients, ClientCertificatePolicy::Required(_)))
+    };
+    config.acme.challenges != [AcmeChallenge::TlsAlpn01] || config.listeners.iter().any(is_open)
 }
 
 impl ListenerSettings {
