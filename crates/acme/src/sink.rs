@@ -192,7 +192,7 @@ pub enum AcmeEvent {
     /// A record of the state cannot be used. A certificate is ordered anew unless it is in use; without the
     /// ledger nothing is ordered.
     Unreadable {
-        /// The names of the certificate, or the name of the file.
+        /// The name of the file, and whose it is.
         what: String,
         /// Why.
         error: String,

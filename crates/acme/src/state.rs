@@ -48,7 +48,8 @@ pub(crate) enum Stored<'a> {
 }
 
 impl Stored<'_> {
-    fn name(&self) -> String {
+    /// The name of its file, which has the same name in a store.
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Ledger => "ledger.json".to_owned(),
             Self::Account(key) => format!("accounts/{key}.json"),

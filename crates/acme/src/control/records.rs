@@ -41,22 +41,24 @@ impl Control {
     }
 
     fn load_certificate(&mut self, names: &CertificateNames) {
-        let pem = match self.state.read(&Stored::Certificate(names.key())) {
+        let stored = Stored::Certificate(names.key());
+        let what = format!("{} of {names}", stored.name());
+        let pem = match self.state.read(&stored) {
             Ok(Some(pem)) => pem,
-            Ok(None) => return self.reports.on_readable(&names.to_string()),
-            Err(error) => return self.on_unreadable(names.to_string(), error.to_string()),
+            Ok(None) => return self.reports.on_readable(&what),
+            Err(error) => return self.on_unreadable(what, error.to_string()),
         };
         if self.kept.get(names.key()).is_some_and(|kept| kept.pem() == pem) {
-            return self.reports.on_readable(&names.to_string());
+            return self.reports.on_readable(&what);
         }
         match Kept::read(pem, names) {
             Ok((kept, issued)) => {
-                self.reports.on_readable(&names.to_string());
+                self.reports.on_readable(&what);
                 self.sink
                     .tell(AcmeEvent::Loaded { names: names.clone(), not_after: kept.not_after() });
                 self.put_in_use(names, kept, issued);
             }
-            Err(error) => self.on_unreadable(names.to_string(), error.to_string()),
+            Err(error) => self.on_unreadable(what, error.to_string()),
         }
     }
 

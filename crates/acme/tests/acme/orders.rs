@@ -132,11 +132,13 @@ fn a_file_that_cannot_be_used_is_named_and_replaced() {
     for (index, (broken, why)) in broken.iter().enumerate() {
         fs::write(&file, broken).unwrap();
         let server = Server::start(settings_of(&fake, state.path()));
-        let error = server.next_event(|event| match event {
-            AcmeEvent::Unreadable { error, .. } => Some(error.clone()),
+        let (what, error) = server.next_event(|event| match event {
+            AcmeEvent::Unreadable { what, error } => Some((what.clone(), error.clone())),
             _ => None,
         });
         assert!(error.contains(why), "{error}");
+        let name = file.file_name().unwrap().to_str().unwrap();
+        assert_eq!(what, format!("certificates/{name} of {NAME}"));
         server.next_issued();
         server.stop();
         assert_eq!(fake.orders().len(), index + 2);
