@@ -228,8 +228,11 @@ fn a_changed_file_is_noticed_and_a_broken_one_refused_and_named() {
     assert_eq!(reloaded["state"], "refused");
     assert!(reloaded["problems"][0].as_str().unwrap().contains("site.pem` is not a PEM file"));
     assert_eq!(shown(), first);
+    let refused = || server.told("/status")["certificates_refused"].take();
+    assert!(refused().as_str().unwrap().starts_with(line));
     authority.issue(server.directory(), "site", &[NAME]);
     until("the new certificate", || (shown() != first).then_some(()));
+    until("no refusal", || refused().is_null().then_some(()));
 }
 
 #[test]

@@ -216,6 +216,8 @@ pub enum ToControl {
     Reloaded(Arc<ReloadReport>),
     /// The certificates in force.
     Certificates(Arc<SiteTls>),
+    /// Why changed files of certificates are not used, or that all of them are.
+    CertificatesRefused(Option<String>),
     /// The state of the certificates that the server orders.
     Orders(Arc<[CertificateStatus]>),
     /// From the main thread: whether the file of maintenance is there.

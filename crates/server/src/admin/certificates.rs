@@ -16,12 +16,24 @@ use crate::site_tls::{CertificateSource, ShownCertificate, SiteTls};
 pub(super) struct Certificates {
     tls: Arc<SiteTls>,
     orders: Arc<[CertificateStatus]>,
+    /// Why changed files are not used.
+    refused: Option<String>,
 }
 
 impl Certificates {
     /// Listeners show other ones.
     pub(super) fn on_shown(&mut self, tls: Arc<SiteTls>) {
         self.tls = tls;
+    }
+
+    /// Changed files are not used, or all of them are.
+    pub(super) fn on_refused(&mut self, why: Option<String>) {
+        self.refused = why;
+    }
+
+    /// Why changed files are not used.
+    pub(super) fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
     }
 
     /// The certificates that listeners show.

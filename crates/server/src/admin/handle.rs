@@ -337,6 +337,7 @@ impl Application for Admin {
                 admin.events.look_at_certificates();
                 admin.certificates.on_shown(tls);
             }
+            ToControl::CertificatesRefused(why) => admin.certificates.on_refused(why),
             ToControl::Orders(orders) => admin.certificates.on_orders(orders),
             ToControl::Maintenance(switch) => {
                 admin.maintenance.set(MaintenanceSource::File, switch)

@@ -60,6 +60,9 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
         "memory_resident_bytes": sys::accounting::resident_bytes().ok(),
         "connection_slot_bytes": facts.slot_bytes,
     });
+    if let Some(why) = certificates.refused() {
+        put(&mut value, "certificates_refused", json!(why));
+    }
     // A store that is alone has no role to speak of.
     if let Some(role) = round.store_writer().and_then(StoreWriterStats::role) {
         put(&mut value, "store", role);

@@ -65,6 +65,7 @@ impl Certificates {
         self.files = data.tls.files().clone();
         self.has_changed = false;
         post.tell_control(ToControl::Certificates(Arc::clone(&self.current)));
+        post.tell_control(ToControl::CertificatesRefused(None));
         self.tell_of_ends();
     }
 
@@ -85,6 +86,7 @@ impl Certificates {
         match SiteTls::load(&data.config, &self.current) {
             Ok(read) => {
                 self.replace(read, &[], post);
+                post.tell_control(ToControl::CertificatesRefused(None));
                 let is_file = |shown: &&ShownCertificate| {
                     matches!(shown.origin(), CertificateSource::File(_))
                 };
@@ -93,10 +95,11 @@ impl Certificates {
                     diagnostic::write(Level::Info, line);
                 }
             }
-            Err(error) => diagnostic::write(
-                Level::Error,
-                format_args!("changed certificates are not used, the old ones stay: {error}"),
-            ),
+            Err(error) => {
+                let line = format!("changed certificates are not used, the old ones stay: {error}");
+                diagnostic::write(Level::Error, format_args!("{line}"));
+                post.tell_control(ToControl::CertificatesRefused(Some(line)));
+            }
         }
     }
 
