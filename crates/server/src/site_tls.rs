@@ -73,8 +73,9 @@ impl ShownCertificate {
             CertificateSource::Start => "made at the start".to_owned(),
             CertificateSource::Order => "ordered".to_owned(),
         };
-        let days = self.days_left(i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX));
-        format!("{names} by {}, {days} days left ({place})", self.certificate().issuer)
+        let Certificate { issuer, not_after, .. } = self.certificate();
+        let now = i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX);
+        format!("{names} by {issuer}, {} ({place})", tls::time_left(*not_after, now))
     }
 
     /// Where it came from.

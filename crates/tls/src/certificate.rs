@@ -141,6 +141,14 @@ pub fn days_left(not_after: i64, now: i64) -> i64 {
     not_after.saturating_sub(now).div_euclid(24 * 3600)
 }
 
+/// The days to the end of a validity, or those since, in words.
+pub fn time_left(not_after: i64, now: i64) -> String {
+    match days_left(not_after, now) {
+        ..0 => format!("ended {} days ago", days_left(now, not_after)),
+        days => format!("{days} days left"),
+    }
+}
+
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

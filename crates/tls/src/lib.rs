@@ -21,7 +21,7 @@ mod session;
 mod stream;
 
 pub use alert::alert_name;
-pub use certificate::{Certificate, MalformedCertificate, days_left};
+pub use certificate::{Certificate, MalformedCertificate, days_left, time_left};
 pub use choice::{CHALLENGE_PROTOCOL, Challenge, ChallengeError};
 pub use client::{Authorities, Connector, ConnectorError, TrustedServers};
 pub use identity::{Flaw, Identity, IdentityError};

@@ -122,10 +122,12 @@ impl Certificates {
 /// The state of an order in one line.
 fn summary(order: &CertificateStatus, now: UtcSecond) -> String {
     let mut line = format!("{}: ", order.names);
-    match (order.days_left(now), &order.issuer) {
-        (Some(days), Some(issuer)) => line += &format!("{days} days left, from {issuer}"),
-        (Some(days), None) => line += &format!("{days} days left"),
-        (None, _) => line += "no certificate yet",
+    line += &match order.not_after {
+        Some(end) => tls::time_left(end.unix(), now.unix()),
+        None => "no certificate yet".to_owned(),
+    };
+    if let (Some(_), Some(issuer)) = (order.not_after, &order.issuer) {
+        line += &format!(", from {issuer}");
     }
     match (order.next_attempt, &order.state_error) {
         (Some(at), _) => line += &format!("; next attempt {at}"),

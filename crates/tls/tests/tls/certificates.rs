@@ -54,6 +54,15 @@ fn subject(attributes: &[(DnType, DnValue)]) -> String {
 }
 
 #[test]
+fn the_end_of_a_certificate_is_told_in_days_before_and_after_it() {
+    let day = 24 * 3600;
+    assert_eq!(tls::time_left(10 * day, 0), "10 days left");
+    assert_eq!(tls::time_left(10 * day, 10 * day), "0 days left");
+    assert_eq!(tls::time_left(10 * day, 10 * day + 1), "ended 0 days ago");
+    assert_eq!(tls::time_left(0, 10 * day + 1), "ended 10 days ago");
+}
+
+#[test]
 fn names_are_written_as_rfc_4514_says_and_different_ones_differ() {
     let utf8 = |text: &str| DnValue::Utf8String(text.to_owned());
     let staff = [(DnType::CommonName, utf8("Ada")), (DnType::OrganizationName, utf8("Staff"))];
