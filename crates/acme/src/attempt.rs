@@ -17,6 +17,7 @@ use crate::keeping::Kept;
 use crate::ledger::OrderLedger;
 use crate::limits::ATTEMPTS_PER_ORDER;
 use crate::names::{CertificateNames, Name};
+use crate::schedule::OrderReason;
 use crate::settings::{Issuer, RenewalSettings};
 use crate::sink::{AcmeEvent, IssuedCertificate, Sink};
 use crate::state::{State, Stored};
@@ -26,6 +27,7 @@ use crate::validation::{self, Prover};
 pub(crate) struct Attempt<'a> {
     pub(crate) names: &'a CertificateNames,
     pub(crate) issuer: &'a Issuer,
+    pub(crate) reason: OrderReason,
     pub(crate) settings: &'a RenewalSettings,
     /// The certificate in use.
     pub(crate) old: Option<&'a Kept>,
@@ -72,6 +74,11 @@ impl Attempt<'_> {
     fn steps(&mut self) -> Result<(Kept, IssuedCertificate), Failure> {
         // If the ledger cannot be written, the authority is asked nothing: a restart would forget that it was asked.
         self.write_ledger()?;
+        self.sink.tell(AcmeEvent::Ordering {
+            names: self.names.clone(),
+            issuer: self.issuer.directory.clone(),
+            reason: self.reason,
+        });
         let account = self.line.account(self.issuer, self.settings.email.as_deref(), self.state)?;
         let (mut order, key_pem) = match self.continued(&account)? {
             Some(continued) => continued,

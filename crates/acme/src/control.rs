@@ -235,15 +235,11 @@ impl Control {
         let issuer = issuer.expect("a turn is the index of an issuer");
         let reason = self.plan(names).reason;
         let directory = issuer.directory.clone();
-        self.sink.tell(AcmeEvent::Ordering {
-            names: names.clone(),
-            issuer: directory.clone(),
-            reason,
-        });
         self.line.noted().for_each(drop);
         let mut attempt = Attempt {
             names,
             issuer: &issuer,
+            reason,
             settings: &self.settings,
             old: self.kept.get(names.key()),
             line: &self.line,

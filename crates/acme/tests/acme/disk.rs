@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use crate::directory::{forget_window, is_empty, only_file, settings_of, with_certificate, world};
 use crate::server::{Server, Told};
+use crate::waiting::until;
 
 /// A small file system in memory.
 struct Mounted(TempDir);
@@ -73,10 +74,12 @@ fn nothing_is_ordered_with_a_full_disk_and_the_old_certificate_stays() {
         _ => None,
     });
     assert!(error.contains("space"), "{error}");
-    for _ in 0..3 {
+    until("an attempt", || {
         server.handle.look_now();
-    }
-    server.stop();
+        server.handle.status()[0].last_error.clone()
+    });
+    let is_begun = |told: &Told| matches!(told, Told::Event(AcmeEvent::Ordering { .. }));
+    assert!(!server.stop().iter().any(is_begun), "no order is told that does not begin");
     assert_eq!(fake.orders().len(), 1);
     assert_eq!(fs::read(only_file(disk.path(), "certificates")).unwrap(), content);
     // With room again the renewal is made.
