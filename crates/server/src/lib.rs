@@ -40,6 +40,7 @@ mod question;
 pub mod record_json;
 pub mod sandbox;
 pub mod serve;
+pub mod shown_certificate;
 pub mod site;
 pub mod site_data;
 pub mod site_tls;

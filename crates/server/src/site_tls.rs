@@ -5,20 +5,21 @@
 //! block. Knows no connection.
 
 use ahash::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use config::{
     ClientCertificatePolicy, Config, ListenerAddress, ListenerCertificates, ListenerSettings,
     Protocol,
 };
 use tls::{
-    Acceptor, AcceptorError, Certificate, ClientAuthorities, Flaw, Identity, IdentityError,
-    PemError, SelfSignedError, Tickets,
+    Acceptor, AcceptorError, ClientAuthorities, Identity, IdentityError, PemError, SelfSignedError,
+    Tickets,
 };
 
 use crate::certificate_files::CertificateStamps;
 use crate::issued::Issued;
-use crate::limits::{CERTIFICATE_LEFT, ORDERED_CERTIFICATE_LEFT, SELF_SIGNED_NAMES};
+use crate::limits::SELF_SIGNED_NAMES;
+use crate::shown_certificate::{CertificateSource, ShownCertificate};
 
 /// The encryption of all listeners. By default none encrypts.
 #[derive(Clone, Debug, Default)]
@@ -43,84 +44,6 @@ struct Offer {
     acceptor: Acceptor,
     clients: tls::ClientCertificates,
     tickets: Tickets,
-}
-
-/// A certificate that is shown.
-#[derive(Clone, Debug)]
-pub struct ShownCertificate {
-    /// Where it came from.
-    origin: CertificateSource,
-    identity: Identity,
-}
-
-/// Where a certificate came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CertificateSource {
-    /// A file.
-    File(PathBuf),
-    /// It was made at the start.
-    Start,
-    /// The server has ordered it.
-    Order,
-}
-
-impl ShownCertificate {
-    /// One line: names, issuer, days left, file.
-    pub fn summary(&self) -> String {
-        let names = self.names().join(", ");
-        let place = match &self.origin {
-            CertificateSource::File(file) => file.display().to_string(),
-            CertificateSource::Start => "made at the start".to_owned(),
-            CertificateSource::Order => "ordered".to_owned(),
-        };
-        let Certificate { issuer, not_after, .. } = self.certificate();
-        let now = i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX);
-        format!("{names} by {issuer}, {} ({place})", tls::time_left(*not_after, now))
-    }
-
-    /// Where it came from.
-    pub fn origin(&self) -> &CertificateSource {
-        &self.origin
-    }
-
-    /// The content of the certificate.
-    pub fn certificate(&self) -> &Certificate {
-        self.identity.certificate()
-    }
-
-    /// The reasons for which clients refuse it at this time in seconds since 1970, though it can be used.
-    pub fn problems(&self, now: i64) -> Vec<String> {
-        let Certificate { not_before, not_after, .. } = self.certificate();
-        let time = if *not_after < now {
-            Some("it has expired: clients refuse it")
-        } else if *not_before > now {
-            Some("it is not valid yet: clients refuse it")
-        } else {
-            None
-        };
-        let flaws = self.identity.flaws().iter().map(Flaw::to_string);
-        flaws.chain(time.map(str::to_owned)).collect()
-    }
-
-    /// The host names and addresses that it is for.
-    pub fn names(&self) -> &[String] {
-        &self.certificate().names
-    }
-
-    /// Whole days until its end, at this time in seconds since 1970; negative behind it.
-    pub fn days_left(&self, now: i64) -> i64 {
-        tls::days_left(self.certificate().not_after, now)
-    }
-
-    /// Whether another one should have come by this time, in seconds since 1970.
-    pub fn is_late(&self, now: i64) -> bool {
-        let Certificate { not_before, not_after, .. } = self.certificate();
-        let share = match self.origin {
-            CertificateSource::Order => ORDERED_CERTIFICATE_LEFT,
-            CertificateSource::File(_) | CertificateSource::Start => CERTIFICATE_LEFT,
-        };
-        not_after.saturating_sub(now) < not_after.saturating_sub(*not_before) / share
-    }
 }
 
 /// The parts that outlive a reload.
@@ -222,7 +145,8 @@ impl SiteTls {
                 let read = files.iter().map(|file| Identity::read(&file.certificate, &file.key));
                 let read = read.collect::<Result<Vec<_>, _>>().map_err(Why::Identity)?;
                 for (file, identity) in files.iter().zip(&read) {
-                    self.show(CertificateSource::File(file.certificate.clone()), identity);
+                    let origin = CertificateSource::File(file.certificate.clone());
+                    self.show(ShownCertificate::new(origin, identity));
                 }
                 Ok(read)
             }
@@ -234,7 +158,9 @@ impl SiteTls {
     /// The certificates that authorities have issued for the configured names. They are shown from now on.
     fn ordered(&mut self, config: &Config) -> Vec<Identity> {
         let ordered = self.kept.issued.for_names(&config.acme.names);
-        ordered.iter().for_each(|identity| self.show(CertificateSource::Order, identity));
+        for identity in &ordered {
+            self.show(ShownCertificate::new(CertificateSource::Order, identity));
+        }
         ordered
     }
 
@@ -256,14 +182,14 @@ impl SiteTls {
                 tls::self_signed(&names).map_err(Why::SelfSigned)?
             }
         };
-        self.show(CertificateSource::Start, &identity);
+        self.show(ShownCertificate::new(CertificateSource::Start, &identity));
         self.kept.self_signed = Some(identity.clone());
         Ok(identity)
     }
 
-    fn show(&mut self, origin: CertificateSource, identity: &Identity) {
-        if self.fingerprints.insert(identity.certificate().fingerprint) {
-            self.shown.push(ShownCertificate { origin, identity: identity.clone() });
+    fn show(&mut self, new: ShownCertificate) {
+        if self.fingerprints.insert(new.certificate().fingerprint) {
+            self.shown.push(new);
         }
     }
 
@@ -276,7 +202,7 @@ impl SiteTls {
         if shows_the_same {
             return (changed, None);
         }
-        changed.shown.retain(|one| one.origin != CertificateSource::Order);
+        changed.shown.retain(|one| *one.origin() != CertificateSource::Order);
         changed.fingerprints =
             changed.shown.iter().map(|one| one.certificate().fingerprint).collect();
         let identities = changed.ordered(config);
@@ -382,6 +308,8 @@ fn own_names(config: &Config) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use acme::{CertificateNames, Name};
     use config::Overrides;
 
@@ -441,22 +369,6 @@ mod tests {
             tls = changed;
         }
         assert_eq!(shown_names(&tls), [["one.example.org"], ["two.example.org"]]);
-    }
-
-    #[test]
-    fn a_certificate_is_late_at_a_third_of_its_life_and_an_ordered_one_at_an_eighth() {
-        let (_, identity) = issued_for(&["one.example.org"]);
-        let of = |origin| ShownCertificate { origin, identity: identity.clone() };
-        let (file, order) =
-            (of(CertificateSource::File(PathBuf::new())), of(CertificateSource::Order));
-        let &Certificate { not_before, not_after, .. } = identity.certificate();
-        for (share, expected) in [(2, (false, false)), (3, (true, false)), (8, (true, true))] {
-            let now = not_after - (not_after - not_before) / share + 1;
-            assert_eq!((file.is_late(now), order.is_late(now)), expected, "{share}");
-        }
-        assert_eq!(file.problems(not_before), [""; 0]);
-        assert_eq!(file.problems(not_before - 1), ["it is not valid yet: clients refuse it"]);
-        assert_eq!(file.problems(not_after + 1), ["it has expired: clients refuse it"]);
     }
 
     #[test]

@@ -9,7 +9,8 @@ use metric::MetricKind;
 use serde_json::{Value, json};
 
 use super::exposition::{head, line};
-use crate::site_tls::{CertificateSource, ShownCertificate, SiteTls};
+use crate::shown_certificate::{CertificateSource, ShownCertificate};
+use crate::site_tls::SiteTls;
 
 /// The certificates of the server, as the control scheduler was told last.
 #[derive(Debug, Default)]

@@ -15,8 +15,9 @@ use crate::certificate_files::CertificateStamps;
 use crate::issued::Issued;
 use crate::limits::{CERTIFICATE_LOOK, CERTIFICATE_SOON};
 use crate::message::{ToControl, ToScheduler};
+use crate::shown_certificate::{CertificateSource, ShownCertificate};
 use crate::site_data::SiteData;
-use crate::site_tls::{CertificateSource, ShownCertificate, SiteTls};
+use crate::site_tls::SiteTls;
 
 /// The certificates in force, and the files they came from.
 pub(super) struct Certificates {

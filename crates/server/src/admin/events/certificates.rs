@@ -4,7 +4,8 @@
 
 use crate::events::{Kind, Trouble};
 use crate::limits::{EVENTS_CERTIFICATE_DAYS, EVENTS_CERTIFICATES_MS};
-use crate::site_tls::{CertificateSource, ShownCertificate, SiteTls};
+use crate::shown_certificate::{CertificateSource, ShownCertificate};
+use crate::site_tls::SiteTls;
 
 /// When certificates are looked at next.
 #[derive(Debug, Default)]
