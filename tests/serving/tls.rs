@@ -252,7 +252,18 @@ fn check_reads_certificates_and_names_what_is_wrong() {
     directory.write("site.pem", own);
     let text = String::from_utf8(check().stderr).unwrap();
     assert!(text.contains("the chain ends before CN=Authority of the tests"), "{text}");
-    Authority::in_directory(directory).issue(directory, "other", &["other"]);
+    let authority = Authority::in_directory(directory);
+    authority.issue(directory, "later", &[NAME]);
+    let list = LISTENER.replace("tls = ", "tls = [").replace(
+        "site.key\" }",
+        "site.key\" }, \
+         { certificate = \"later.pem\", key = \"later.key\" }]",
+    );
+    directory.write("velodrome.toml", configuration(&list));
+    let text = String::from_utf8(check().stderr).unwrap();
+    assert!(text.contains("later.pem): no client gets it: "), "{text}");
+    directory.write("velodrome.toml", configuration(LISTENER));
+    authority.issue(directory, "other", &["other"]);
     directory.write("site.key", directory.text("other.key"));
     let broken = check();
     assert_eq!(broken.status.code(), Some(1));

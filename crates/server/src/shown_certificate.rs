@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use config::CertificateFiles;
 use tls::{Certificate, Flaw, Identity};
 
 use crate::limits::{CERTIFICATE_LEFT, ORDERED_CERTIFICATE_LEFT};
@@ -14,6 +15,8 @@ pub struct ShownCertificate {
     /// Where it came from.
     origin: CertificateSource,
     identity: Identity,
+    /// The file of one that every client gets in its place.
+    hidden_by: Option<PathBuf>,
 }
 
 /// Where a certificate came from.
@@ -30,7 +33,7 @@ pub enum CertificateSource {
 impl ShownCertificate {
     /// One from this place.
     pub(crate) fn new(origin: CertificateSource, identity: &Identity) -> Self {
-        Self { origin, identity: identity.clone() }
+        Self { origin, identity: identity.clone(), hidden_by: None }
     }
 
     /// One line: names, issuer, days left, file.
@@ -44,6 +47,26 @@ impl ShownCertificate {
         let Certificate { issuer, not_after, .. } = self.certificate();
         let now = i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX);
         format!("{names} by {issuer}, {} ({place})", tls::time_left(*not_after, now))
+    }
+
+    /// The certificates of a list of files.
+    pub(crate) fn of_files(files: &[CertificateFiles], identities: &[Identity]) -> Vec<Self> {
+        let listed = files.iter().zip(identities);
+        let one = |(index, (file, identity)): (usize, (&CertificateFiles, &Identity))| {
+            let mut before = listed.clone().take(index);
+            let hiding = before.find(|(_, before)| hides(before, identity));
+            let origin = CertificateSource::File(file.certificate.clone());
+            let hidden_by = hiding.map(|(file, _)| file.certificate.clone());
+            Self { hidden_by, ..Self::new(origin, identity) }
+        };
+        listed.clone().enumerate().map(one).collect()
+    }
+
+    /// Another listener shows the same certificate.
+    pub(crate) fn on_same(&mut self, other: &Self) {
+        if other.hidden_by.is_none() {
+            self.hidden_by = None;
+        }
     }
 
     /// Where it came from.
@@ -67,7 +90,13 @@ impl ShownCertificate {
             None
         };
         let flaws = self.identity.flaws().iter().map(Flaw::to_string);
-        flaws.chain(time.map(str::to_owned)).collect()
+        let hidden = self.hidden_by.as_ref().map(|file| {
+            format!(
+                "no client gets it: {} stands before it, with its names and the same kind of key; remove one",
+                file.display()
+            )
+        });
+        flaws.chain(time.map(str::to_owned)).chain(hidden).collect()
     }
 
     /// The host names and addresses that it is for.
@@ -91,6 +120,12 @@ impl ShownCertificate {
     }
 }
 
+/// Whether a certificate that stands before another one in a list is chosen for each of its names.
+fn hides(before: &Identity, behind: &Identity) -> bool {
+    let (before, behind) = (before.certificate(), behind.certificate());
+    before.key == behind.key && behind.names.iter().all(|name| before.names.contains(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,5 +144,24 @@ mod tests {
         assert_eq!(file.problems(not_before), [""; 0]);
         assert_eq!(file.problems(not_before - 1), ["it is not valid yet: clients refuse it"]);
         assert_eq!(file.problems(not_after + 1), ["it has expired: clients refuse it"]);
+    }
+
+    #[test]
+    fn one_behind_another_with_its_names_is_hidden_unless_another_listener_shows_it() {
+        let files = ["first.pem", "second.pem"];
+        let files =
+            files.map(|name| CertificateFiles { certificate: name.into(), key: name.into() });
+        let made = |names: &[&str]| tls::self_signed(names).unwrap();
+        let wide = made(&["one.example.org", "two.example.org"]);
+        let narrow = made(&["two.example.org"]);
+        let last_problem = |identities: &[Identity]| {
+            let shown = ShownCertificate::of_files(&files, identities).pop().unwrap();
+            (shown.problems(shown.certificate().not_after).pop(), shown)
+        };
+        assert_eq!(last_problem(&[narrow.clone(), wide.clone()]).0, None);
+        let (problem, mut hidden) = last_problem(&[wide, narrow.clone()]);
+        assert!(problem.unwrap().starts_with("no client gets it: first.pem stands before it"));
+        hidden.on_same(&ShownCertificate::new(CertificateSource::Start, &narrow));
+        assert!(hidden.problems(hidden.certificate().not_after).is_empty());
     }
 }

@@ -144,9 +144,8 @@ impl SiteTls {
             ListenerCertificates::Files(files) => {
                 let read = files.iter().map(|file| Identity::read(&file.certificate, &file.key));
                 let read = read.collect::<Result<Vec<_>, _>>().map_err(Why::Identity)?;
-                for (file, identity) in files.iter().zip(&read) {
-                    let origin = CertificateSource::File(file.certificate.clone());
-                    self.show(ShownCertificate::new(origin, identity));
+                for shown in ShownCertificate::of_files(files, &read) {
+                    self.show(shown);
                 }
                 Ok(read)
             }
@@ -188,9 +187,12 @@ impl SiteTls {
     }
 
     fn show(&mut self, new: ShownCertificate) {
-        if self.fingerprints.insert(new.certificate().fingerprint) {
-            self.shown.push(new);
+        let fingerprint = new.certificate().fingerprint;
+        if self.fingerprints.insert(fingerprint) {
+            return self.shown.push(new);
         }
+        let known = self.shown.iter_mut().find(|one| one.certificate().fingerprint == fingerprint);
+        known.into_iter().for_each(|one| one.on_same(&new));
     }
 
     /// The same with other certificates from authorities, and what could not be changed: a listener whose new
