@@ -125,9 +125,10 @@ impl Control {
 
     /// Whether this server orders. It does as soon as no other has the lock.
     fn role(&mut self) -> Role {
-        if self.lock.is_some() {
+        if self.lock.as_ref().is_some_and(|lock| self.state.is_locked_by(lock)) {
             return Role::Leads;
         }
+        let has_led = self.lock.take().is_some();
         match self.state.lock() {
             Ok(Some(lock)) => {
                 self.lock = Some(lock);
@@ -136,6 +137,9 @@ impl Control {
                 Role::Leads
             }
             Ok(None) => {
+                if has_led {
+                    self.sink.tell(AcmeEvent::Follows);
+                }
                 self.reports.on_written(Ok(()), self.sink.as_mut());
                 Role::Follows
             }

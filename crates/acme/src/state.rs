@@ -6,8 +6,9 @@
     reason = "the file of the lock is opened and closed on the control thread"
 )]
 
-use std::fs::{File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use crate::folder::{Folder, open_to_write};
@@ -103,6 +104,17 @@ impl State {
         }
     }
 
+    /// Whether this lock is still that of the state. If its file was removed, another server may have made and locked
+    /// another one.
+    pub(crate) fn is_locked_by(&self, lock: &Lock) -> bool {
+        let same = |file: Metadata, locked: Metadata| {
+            (file.dev(), file.ino()) == (locked.dev(), locked.ino())
+        };
+        fs::metadata(&self.lock)
+            .and_then(|file| Ok(same(file, lock.0.metadata()?)))
+            .unwrap_or(false)
+    }
+
     /// The content of a record; `None` if it is not there.
     pub(crate) fn read(&self, stored: &Stored<'_>) -> io::Result<Option<Vec<u8>>> {
         let bytes = self.records.read(&stored.name(), stored.most() + 1)?;
@@ -129,7 +141,6 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::io::Read;
 
     use super::*;

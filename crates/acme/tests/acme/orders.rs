@@ -170,6 +170,25 @@ fn two_servers_with_one_state_order_once() {
 }
 
 #[test]
+fn a_server_whose_lock_was_removed_leaves_the_orders_to_the_one_that_has_it_now() {
+    let (fake, state) = world();
+    let first = Server::start(settings_of(&fake, state.path()));
+    first.next_issued();
+    fs::remove_file(state.path().join("lock")).unwrap();
+    let second = Server::start(settings_of(&fake, state.path()));
+    second.next_event(|event| (*event == AcmeEvent::Leads).then_some(()));
+    until("the first follows", || {
+        first.handle.look_now();
+        first.handle.status()[0].next_attempt.is_none().then_some(())
+    });
+    first.next_event(|event| (*event == AcmeEvent::Follows).then_some(()));
+    second.stop();
+    first.handle.look_now();
+    first.next_event(|event| (*event == AcmeEvent::Leads).then_some(()));
+    first.stop();
+}
+
+#[test]
 fn a_server_that_follows_tells_once_of_a_certificate_that_it_cannot_read() {
     let (fake, state) = world();
     let first = Server::start(settings_of(&fake, state.path()));
