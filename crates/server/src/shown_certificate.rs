@@ -38,7 +38,10 @@ impl ShownCertificate {
 
     /// One line: names, issuer, days left, file.
     pub fn summary(&self) -> String {
-        let names = self.names().join(", ");
+        let names = match self.names() {
+            [] => "no name".to_owned(),
+            names => names.join(", "),
+        };
         let place = match &self.origin {
             CertificateSource::File(file) => file.display().to_string(),
             CertificateSource::Start => "made at the start".to_owned(),
@@ -144,6 +147,13 @@ mod tests {
         assert_eq!(file.problems(not_before), [""; 0]);
         assert_eq!(file.problems(not_before - 1), ["it is not valid yet: clients refuse it"]);
         assert_eq!(file.problems(not_after + 1), ["it has expired: clients refuse it"]);
+    }
+
+    #[test]
+    fn a_certificate_without_names_says_so() {
+        let identity = tls::self_signed(&[]).unwrap();
+        let shown = ShownCertificate::new(CertificateSource::Start, &identity);
+        assert!(shown.summary().starts_with("no name by "), "{}", shown.summary());
     }
 
     #[test]
