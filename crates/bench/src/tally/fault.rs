@@ -67,7 +67,7 @@ impl HandshakeFault {
             Self::Certificate(_) => "renew it, or accept any certificate with --insecure",
             Self::Alert(112) => "name the server as its certificate does, with --sni NAME",
             Self::Alert(40 | 42..=46 | 48 | 49 | 116) => {
-                "if it asks for certificates of clients, show one with --cert and --key"
+                "if it asks for certificates of clients, show one that it accepts with --cert and --key"
             }
             Self::Alert(120) => {
                 "it speaks another version of HTTP over TLS: add --h2, or leave it out"
