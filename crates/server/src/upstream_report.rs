@@ -90,7 +90,8 @@ fn server_of(address: &str, reports: &[&ServerReport]) -> Value {
     })
 }
 
-fn reason_of(view: &ServerView) -> &'static str {
+/// Why a server stands as it does.
+pub(crate) fn reason_of(view: &ServerView) -> &'static str {
     match view.reason {
         _ if view.is_failing && view.standing == ServerStanding::Up => {
             "it fails, but there is no other"

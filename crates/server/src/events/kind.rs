@@ -192,7 +192,7 @@ kinds! {
         "A checkpoint of the store took 2 seconds or longer: the disk is slow."
         "After a power failure, more is replayed or lost. Use a faster disk."
     StoreFenced "store_fenced" Error Here
-        "Another store has become the leader: this one refuses writes of its own and follows it. Another \
+        "Another store has become the leader: this one follows it, and forwards the writes of its clients. Another \
          event of this kind names the file with what only this one had, if there is such a thing."
         "Clients can go on here: writes are forwarded. `velodrome store changes FILE` prints what is missed."
     ReplicaBehind "replica_behind" Warning Here
@@ -210,6 +210,9 @@ kinds! {
     ServerDown "server_down" Warning Here
         "A server of an upstream gets no more requests because they, or its checks, fail."
         "Look at that server. `velodrome ctl upstreams` says why and since when."
+    ServerUp "server_up" Info Here
+        "A server of an upstream gets requests again."
+        "If it comes often, the server is not well: its own log says more."
     UpstreamDown "upstream_down" Error Here
         "No server of an upstream is well: its clients are answered 502 or 503. The last one gets requests although it fails."
         "As for `server_down`."
@@ -226,7 +229,7 @@ kinds! {
     ClusterProblem "cluster_problem" Warning Here
         "A scheduler is connected to NATS, which does not do what it should: JetStream is off or has no room for \
          the streams, so that messages to channels with a history fail, or the user may not do something; or another \
-         node has other `[[channel]]` sections or `streams`."
+         node has other `[[channel]]` sections or `streams`, or the same `name`."
         "The cause is in the line: change NATS, `[cluster]` or the sections. `velodrome check` and \
          `velodrome ctl status` show more."
     Limit "limit" Info Here

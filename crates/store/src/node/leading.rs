@@ -101,7 +101,7 @@ impl Leading {
             Talk::HandOver { ask } => {
                 // Two that are promoted at once would set each other's writes aside.
                 let is_taken = matches!(self.listens, Listens::HandsOver(to, _) if to != from);
-                if let (false, Some(position)) = (is_taken, writer.position()?) {
+                if let Some(position) = writer.position()?.filter(|_| !is_taken) {
                     self.listens = Listens::HandsOver(from, now.ms + HANDED_OVER_MS);
                     post.tell(from, &Talk::HandedOver { ask, position });
                 }

@@ -13,7 +13,7 @@ use crate::limits::{
 };
 use crate::link_report::LinkReport;
 use crate::message::LogReport;
-use crate::upstream_report::UpstreamReport;
+use crate::upstream_report::{ServerReport, UpstreamReport, reason_of};
 
 /// The events between two reports of a scheduler, of which there may be no first one.
 pub(super) fn judge(scheduler: usize, before: Option<&Vitals>, now: &Vitals) -> Vec<Trouble> {
@@ -301,15 +301,15 @@ fn of_upstreams(before: &[UpstreamReport], now: &[UpstreamReport]) -> Vec<Troubl
             known.is_none_or(|one| is_up(one.view.standing))
         };
         let name = &upstream.name;
-        let down: Vec<&str> = upstream
-            .servers
-            .iter()
-            .filter(|one| !is_up(one.view.standing))
-            .map(|one| &*one.address)
-            .collect();
-        for address in down.iter().filter(|address| was_up(address)) {
-            let text = format!("the server {address} of the upstream {name} gets no more requests");
-            found.push(Trouble::new(Kind::ServerDown, format!("{name} {address}"), text));
+        for ServerReport { address, view, .. } in &upstream.servers {
+            let (kind, gets) = match (was_up(address), is_up(view.standing)) {
+                (true, false) => (Kind::ServerDown, "no more requests"),
+                (false, true) => (Kind::ServerUp, "requests again"),
+                _ => continue,
+            };
+            let why = reason_of(view);
+            let text = format!("the server {address} of the upstream {name} gets {gets}: {why}");
+            found.push(Trouble::new(kind, format!("{name} {address}"), text));
         }
         if !has_well_server(upstream) && old.is_none_or(has_well_server) {
             let text = format!("no server of the upstream {name} is well");

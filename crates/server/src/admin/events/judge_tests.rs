@@ -126,7 +126,7 @@ const CASES: &[Case] = &[
     (
         |now| now.upstreams = vec![upstream(ServerStanding::Paused { until_ns: 9 }, 0)],
         Kind::ServerDown,
-        "10.0.0.1:80 of the upstream api",
+        "10.0.0.1:80 of the upstream api gets no more requests: ",
     ),
     (|now| now.lost_lines = 4, Kind::LogLost, "4 lines"),
     (
@@ -202,6 +202,8 @@ fn troubles_that_need_two_looks_or_more_words_are_named() {
     now.upstreams = vec![upstream(ServerStanding::Paused { until_ns: 9 }, 4)];
     let found = judge(0, Some(&before), &now);
     assert_eq!(kinds(found), [Kind::ServerDown, Kind::UpstreamDown, Kind::UpstreamQueue]);
+    let again = Vitals { upstreams: vec![upstream(ServerStanding::Up, 0)], ..quiet(3) };
+    assert_eq!(kinds(judge(0, Some(&now), &again)), [Kind::ServerUp]);
     // The last server gets requests nevertheless.
     now = quiet(2);
     now.upstreams = vec![upstream(ServerStanding::Up, 0)];
