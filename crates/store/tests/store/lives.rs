@@ -95,7 +95,7 @@ fn seeds(promotes: Promotes) {
     let of = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seeds = match of("WORLD_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..of("WORLD_SEEDS").unwrap_or(12),
+        None => 0..of("WORLD_SEEDS").unwrap_or(30),
     };
     for seed in seeds {
         let lived = std::panic::catch_unwind(|| live(seed, promotes));
