@@ -98,18 +98,32 @@ fn modules(plan: crate::server::Plan) -> crate::server::Plan {
     plan
 }
 
+fn opening(path: &str) -> String {
+    let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
+    let fields = format!("Connection: Upgrade\r\nUpgrade: websocket\r\n{key}");
+    format!("GET {path} HTTP/1.1\r\nHost: site.test\r\n{fields}\r\n")
+}
+
+#[test]
+fn a_request_behind_a_refused_websocket_goes_over_http2() {
+    let origin = modules(crate::site::plan(MODULES)).start();
+    let server = start(&all_to(&[origin.address()], H2C));
+    let mut client = ask(&server, &opening("/echo"));
+    assert!(read_to(&mut client, "\r\n\r\n").starts_with("HTTP/1.1 200 "));
+    origin.reaches("/connections", 1);
+    assert!(exchange(&server, &post("/echo", 3)).ends_with("xxx"));
+    // That of HTTP/1.1 is still there, for another WebSocket.
+    origin.reaches("/connections", 2);
+    origin.reaches("/http/http2_requests", 1);
+}
+
 #[test]
 fn a_websocket_has_a_connection_of_its_own() {
     let origin = modules(crate::site::plan(MODULES)).start();
     let server = start(&all_to(&[origin.address()], H2C));
     assert!(exchange(&server, &post("/echo", 100_000)).ends_with(&"x".repeat(100_000)));
     origin.reaches("/connections", 1);
-    let mut client = connect(&server);
-    let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
-    let asked = format!(
-        "GET /talk HTTP/1.1\r\nHost: site.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n{key}\r\n"
-    );
-    client.write_all(asked.as_bytes()).unwrap();
+    let mut client = ask(&server, &opening("/talk"));
     let head = read_to(&mut client, "\r\n\r\n");
     assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
     let mut frame = [0; 7];

@@ -156,7 +156,8 @@ impl Pool {
     }
 
     /// A connection to the first of these addresses that has one: a shared one with room, or the idle one that was used
-    /// last, so that the others become idle for long enough to close.
+    /// last, so that the others become idle for long enough to close. Idle ones speak HTTP/1.1: where exchanges share
+    /// connections, those are of exchanges that may not, such as WebSockets that the server refused.
     pub(crate) fn take(
         &mut self,
         to: &Destination,
@@ -164,6 +165,7 @@ impl Pool {
         sharing: Sharing,
     ) -> Option<Usable> {
         let lane = self.lanes.get_mut(to)?;
+        let takes_idle = sharing == Sharing::Alone || lane.versions == Versions::Http1;
         let shared = if sharing == Sharing::Shared { &mut *lane.shared } else { &mut [] };
         addresses.find_map(|address| {
             let has_room = |it: &&mut Shared| it.address == address && it.exchanges < it.most;
@@ -172,7 +174,8 @@ impl Pool {
                 shared.exchanges += 1;
                 return Some(Usable::Shared(shared.connection));
             }
-            let place = lane.idle.iter().rposition(|idle| idle.address == address)?;
+            let fits = |idle: &Idle| takes_idle && idle.address == address;
+            let place = lane.idle.iter().rposition(fits)?;
             self.idle -= 1;
             Some(Usable::Idle(lane.idle.remove(place).connection))
         })
@@ -447,6 +450,17 @@ mod tests {
     /// An origin whose connections are shared.
     fn shared_origin() -> Rc<Destination> {
         Rc::new(Rc::unwrap_or_clone(origin(1)).with_prior_knowledge())
+    }
+
+    #[test]
+    fn a_connection_that_was_not_shared_is_for_no_exchange_that_may_share() {
+        let (mut pool, to) = (Pool::default(), shared_origin());
+        let place = pool.open(&to, ExchangeId(1), Sharing::Alone);
+        assert_eq!(place, Place::Taken(Promise::None));
+        assert_eq!(pool.put(&to, address(1), connection(1)), Kept::Yes);
+        assert_eq!(take(&mut pool, &to, &[address(1)]), None);
+        let alone = pool.take(&to, [address(1)].into_iter(), Sharing::Alone);
+        assert_eq!(alone, Some(Usable::Idle(connection(1))));
     }
 
     #[test]
