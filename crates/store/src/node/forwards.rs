@@ -179,12 +179,10 @@ impl Forward {
                 }
                 self.state = State::Answered(StorePosition::default(), results);
             }
-            State::Answered(at, _) if is_at(position, at) => {
-                // A later leader may not have the record, and this store not any more.
-                if position.term > at.term && writer.hash_at(at.number) != Some(at.hash) {
-                    self.fail();
-                }
+            State::Answered(at, _) if is_at(position, at) && is_lost(writer, position, at) => {
+                self.fail();
             }
+            State::Answered(at, _) if is_at(position, at) => {}
             State::Failed(_) => {}
             _ if now.ms >= self.until_ms() => self.fail(),
             _ => {}
@@ -223,4 +221,9 @@ impl Forward {
 /// its leader may be higher, in an earlier term.
 fn is_at(position: &StorePosition, other: &StorePosition) -> bool {
     position.term >= other.term && position.number >= other.number
+}
+
+/// Whether a record is not in the history of a store that is behind it: a later leader may not have it.
+fn is_lost(writer: &mut Writer, position: &StorePosition, record: &StorePosition) -> bool {
+    position.term > record.term && writer.hash_at(record.number) != Some(record.hash)
 }
