@@ -103,6 +103,7 @@ impl Leading {
                 let is_taken = matches!(self.listens, Listens::HandsOver(to, _) if to != from);
                 if let Some(position) = writer.position()?.filter(|_| !is_taken) {
                     self.listens = Listens::HandsOver(from, now.ms + HANDED_OVER_MS);
+                    self.refuse_waiting_of(from, post);
                     post.tell(from, &Talk::HandedOver { ask, position });
                 }
             }
@@ -112,6 +113,16 @@ impl Leading {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Gives a replica that is to lead the orders back that were not begun: it executes them then.
+    fn refuse_waiting_of(&mut self, replica: ReplicationPeer, post: &mut Post) {
+        let is_its = |of: &OrdersOf| matches!(of, OrdersOf::Peer(peer, _) if *peer == replica);
+        for (of, _) in self.waiting.extract_if(.., |(of, _)| is_its(of)) {
+            if let OrdersOf::Peer(peer, order) = of {
+                refuse(post, peer, order);
+            }
+        }
     }
 
     fn take_orders(

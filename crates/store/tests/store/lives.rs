@@ -153,6 +153,22 @@ fn a_leader_that_is_well_hands_over_and_no_write_is_lost_or_refused_at_it() {
 }
 
 #[test]
+fn a_write_that_comes_to_a_leader_together_with_the_question_to_hand_over_is_made() {
+    let mut world = World::new(1, Sync::Commit);
+    world.weather = Weather { delay_ms: 1, ..CALM };
+    world.write(0);
+    world.run(3_000);
+    world.write(1);
+    world.turn(1);
+    world.promote(1);
+    world.turn(1);
+    world.run(500);
+    assert_eq!(world.told.get(&2), Some(&Told::Written));
+    world.heal();
+    world.check(Promotes::Never);
+}
+
+#[test]
 fn a_replica_that_its_leader_does_not_answer_leads_after_a_second() {
     let mut world = World::new(1, Sync::Commit);
     world.write(0);

@@ -174,7 +174,7 @@ impl World {
     }
 
     /// A turn of a node: what it has to send is sent, and clients hear of their writes.
-    fn turn(&mut self, number: usize) {
+    pub(crate) fn turn(&mut self, number: usize) {
         let now = self.moment(number);
         let Some(running) = &mut self.nodes[number].running else { return };
         running.node.turn(&mut running.writer, now).unwrap();
