@@ -302,9 +302,9 @@ impl Exchange {
         }
     }
 
-    /// Whether its connection is to be read. Not when enough waits, and not again before
-    /// [`go_on_reading`](Self::go_on_reading).
-    pub(crate) fn is_read(&mut self) -> bool {
+    /// Stops the reading of its connection if enough waits, until [`go_on_reading`](Self::go_on_reading). Returns
+    /// whether it is read.
+    pub(crate) fn stop_if_full(&mut self) -> bool {
         if self.incoming.is_full() {
             self.reading = Reading::Stopped;
         }

@@ -96,7 +96,7 @@ impl Client {
 
     /// Whether to read the connection of an exchange: not while enough of its answer is waiting.
     pub(crate) fn appetite(&mut self, id: ExchangeId) -> Next {
-        let is_read = self.exchanges.get_mut(id).is_none_or(|exchange| exchange.is_read());
+        let is_read = self.exchanges.get_mut(id).is_none_or(|exchange| exchange.stop_if_full());
         if is_read { Next::Read } else { Next::Park }
     }
 

@@ -66,8 +66,9 @@ pub(super) fn check(
             problems.at(offset, why);
         }
         (Some(offset), Some(_)) if !lets_authorities_in(config) => {
-            let why = "[acme] can prove no name by \"tls-alpn-01\": every listener requires certificates of clients, and \
-                       authorities show none; add \"http-01\" to `challenges`, or write `client_certificates = \"asked\"`";
+            let why = "[acme] can prove no name by \"tls-alpn-01\": every listener requires certificates of \
+                       clients, and authorities show none; add \"http-01\" to `challenges`, or write \
+                       `client_certificates = \"asked\"`";
             problems.at(offset, why);
         }
         (None, Some(listener)) => {

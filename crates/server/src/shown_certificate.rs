@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_certificate_is_late_at_a_third_of_its_life_and_an_ordered_one_at_an_eighth() {
-        let identity = tls::self_signed(&["one.example.org"]).unwrap();
+        let identity = tls::self_signed(&["one.example.org"]).expect("a name");
         let of = |origin| ShownCertificate::new(origin, &identity);
         let (file, order) =
             (of(CertificateSource::File(PathBuf::new())), of(CertificateSource::Order));
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_certificate_without_names_says_so() {
-        let identity = tls::self_signed(&[]).unwrap();
+        let identity = tls::self_signed(&[]).expect("no name is needed");
         let shown = ShownCertificate::new(CertificateSource::Start, &identity);
         assert!(shown.summary().starts_with("no name by "), "{}", shown.summary());
     }
@@ -161,16 +161,21 @@ mod tests {
         let files = ["first.pem", "second.pem"];
         let files =
             files.map(|name| CertificateFiles { certificate: name.into(), key: name.into() });
-        let made = |names: &[&str]| tls::self_signed(names).unwrap();
+        let made = |names: &[&str]| tls::self_signed(names).expect("names");
         let wide = made(&["one.example.org", "two.example.org"]);
         let narrow = made(&["two.example.org"]);
         let last_problem = |identities: &[Identity]| {
-            let shown = ShownCertificate::of_files(&files, identities).pop().unwrap();
+            let shown =
+                ShownCertificate::of_files(&files, identities).pop().expect("two are shown");
             (shown.problems(shown.certificate().not_after).pop(), shown)
         };
         assert_eq!(last_problem(&[narrow.clone(), wide.clone()]).0, None);
         let (problem, mut hidden) = last_problem(&[wide, narrow.clone()]);
-        assert!(problem.unwrap().starts_with("no client gets it: first.pem stands before it"));
+        assert!(
+            problem.is_some_and(
+                |told| told.starts_with("no client gets it: first.pem stands before it")
+            )
+        );
         hidden.on_same(&ShownCertificate::new(CertificateSource::Start, &narrow));
         assert!(hidden.problems(hidden.certificate().not_after).is_empty());
     }

@@ -69,11 +69,12 @@ impl StoreNode {
                 another one, or let it take a snapshot first"
                 .to_owned(),
             PromoteRefused::Incomplete(number) => format!(
-                "its leader is well, and the store does not have its records up to {number} yet: \
-                 wait until `record` in `velodrome ctl status` is the same at both, or end the leader first"
+                "its leader is well, and the store does not have its records up to {number}: the event \
+                 `replica_refused` says why if it cannot apply them; otherwise wait until `record` in \
+                 `velodrome ctl status` is the same at both, or end the leader first"
             ),
-            PromoteRefused::Unanswered => "its leader is well and does not stop for it, perhaps because another store is \
-                 being promoted: try again, or end the leader first"
+            PromoteRefused::Unanswered => "its leader is well and does not stop for it, perhaps \
+                because another store is being promoted: try again, or end the leader first"
                 .to_owned(),
             PromoteRefused::OtherTerm(term) => {
                 format!("another store has begun term {} meanwhile", term.number)
@@ -134,6 +135,13 @@ fn trouble(event: &ReplicationEvent) -> Trouble {
         ReplicationEvent::Fenced(term) => {
             let text = format!("the store follows the leader of term {} now", term.number);
             Trouble::new(Kind::StoreFenced, "", text)
+        }
+        ReplicationEvent::HandedOver(term) => {
+            let text = format!(
+                "the store has stopped, and follows the leader of term {} now",
+                term.number
+            );
+            Trouble::new(Kind::StoreHandedOver, "", text)
         }
         ReplicationEvent::SetAside(aside) => {
             let text = format!(

@@ -195,6 +195,10 @@ kinds! {
         "Another store has become the leader: this one follows it, and forwards the writes of its clients. Another \
          event of this kind names the file with what only this one had, if there is such a thing."
         "Clients can go on here: writes are forwarded. `velodrome store changes FILE` prints what is missed."
+    StoreHandedOver "store_handed_over" Info Here
+        "An operator has promoted another store, for which this one has stopped: it follows that one. If it was asked \
+         too late, the event `store_fenced` names the file with what only this one had."
+        "None."
     ReplicaBehind "replica_behind" Warning Here
         "A store that follows a leader does not catch up: its reads are older than they could be, and \
          writes wait."

@@ -32,8 +32,10 @@ pub struct ReplicatorOptions {
 /// An event of a node that a person should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicationEvent {
-    /// A later term has begun: this store leads no more.
+    /// A later term has begun without a word: this store leads no more.
     Fenced(LeaderTerm),
+    /// The same while this store stood still for a replica that is to lead. It may have been asked too late.
+    HandedOver(LeaderTerm),
     /// Records that the leader does not have are set aside.
     SetAside(SetAside),
     /// A snapshot is requested, because the records after this number are missing, or are others.

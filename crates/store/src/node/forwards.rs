@@ -17,7 +17,7 @@ use crate::replication::{
 use crate::writer::Writer;
 
 /// Orders that a leader has got. They are kept for the next one, in case it has not begun them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct SentOrders {
     to: ReplicationPeer,
     number: u64,
@@ -65,7 +65,10 @@ impl Forwards {
         at: StorePosition,
         results: Vec<Result<Executed, StoreFailure>>,
     ) {
-        let is_it = |forward: &&mut Forward| matches!(&forward.state, State::Sent(sent) if (sent.to, sent.number) == (from, order));
+        let is_it = |forward: &&mut Forward| match &forward.state {
+            State::Sent(sent) => sent.is((from, order)),
+            _ => false,
+        };
         let Some(forward) = self.queue.iter_mut().find(is_it) else { return };
         forward.state = match results.into_iter().map(Some).collect::<Vec<_>>() {
             mut results if results.len() == 1 && forward.count != 1 => match results[0].take() {
@@ -83,7 +86,7 @@ impl Forwards {
     pub(super) fn on_refused(&mut self, of: (ReplicationPeer, u64)) {
         for forward in &mut self.queue {
             match &mut forward.state {
-                State::Sent(sent) | State::Orphaned(sent, _) if (sent.to, sent.number) == of => {
+                State::Sent(sent) | State::Orphaned(sent, _) if sent.is(of) => {
                     forward.state = State::Waiting(std::mem::take(&mut sent.orders));
                     return;
                 }
@@ -104,10 +107,8 @@ impl Forwards {
     /// Another term begins.
     pub(super) fn end_term(&mut self, now_ms: u64) {
         for forward in &mut self.queue {
-            if let State::Sent(SentOrders { to, number, orders }) = &mut forward.state {
-                let (to, number, orders) = (*to, *number, std::mem::take(orders));
-                let sent = SentOrders { to, number, orders };
-                forward.state = State::Orphaned(sent, now_ms + ORPHAN_MS);
+            if let State::Sent(sent) = &mut forward.state {
+                forward.state = State::Orphaned(std::mem::take(sent), now_ms + ORPHAN_MS);
             }
         }
     }
@@ -167,6 +168,13 @@ impl Forwards {
     }
 }
 
+impl SentOrders {
+    /// Whether a node got them under this number.
+    fn is(&self, of: (ReplicationPeer, u64)) -> bool {
+        (self.to, self.number) == of
+    }
+}
+
 impl Forward {
     /// Executes orders that only read, or gives up what takes too long. It is the first one.
     fn step(&mut self, writer: &mut Writer, (position, now): (&StorePosition, ReplicationMoment)) {
@@ -223,7 +231,9 @@ fn is_at(position: &StorePosition, other: &StorePosition) -> bool {
     position.term >= other.term && position.number >= other.number
 }
 
-/// Whether a record is not in the history of a store that is behind it: a later leader may not have it.
+/// Whether a record is not in the history of a store that is behind it: a later leader may not have it. Number 0 is no
+/// record: a refusal stays one.
 fn is_lost(writer: &mut Writer, position: &StorePosition, record: &StorePosition) -> bool {
-    position.term > record.term && writer.hash_at(record.number) != Some(record.hash)
+    let is_other_term = record.number > 0 && position.term > record.term;
+    is_other_term && writer.hash_at(record.number) != Some(record.hash)
 }

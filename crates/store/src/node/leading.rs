@@ -65,6 +65,11 @@ impl Leading {
         };
     }
 
+    /// Whether it stands still because a replica is to lead.
+    pub(super) fn hands_over(&self) -> bool {
+        matches!(self.listens, Listens::HandsOver(..))
+    }
+
     pub(super) fn order(&mut self, number: u64, orders: Vec<Order>) {
         self.waiting.push((OrdersOf::Own(number), orders));
     }

@@ -200,7 +200,10 @@ impl Replicator {
         match &mut self.part {
             Part::Leader(leading) => {
                 let own = leading.end(&mut self.post);
-                self.events.push(ReplicationEvent::Fenced(term));
+                self.events.push(match leading.hands_over() {
+                    true => ReplicationEvent::HandedOver(term),
+                    false => ReplicationEvent::Fenced(term),
+                });
                 let mut following = Following::new(writer.position()?);
                 for (number, orders) in own {
                     following.order(number, orders, now.ms + self.wait_ms);
@@ -234,16 +237,12 @@ impl Replicator {
                 let rest_ms =
                     following.turn(writer, &mut self.post, of_orders, &mut self.events, now)?;
                 let Some(state) = following.look_at_hand_over(now.ms) else { return Ok(rest_ms) };
-                if let HandOverState::Waiting(until_ms) = state {
-                    return Ok(rest_ms.min(until_ms));
-                }
                 self.promoted = Some(match state {
+                    HandOverState::Waiting(until_ms) => return Ok(rest_ms.min(until_ms)),
                     HandOverState::Complete(number) => self.lead(writer, now, Some(number)),
                     HandOverState::Incomplete(number) => Err(PromoteRefused::Incomplete(number)),
                     HandOverState::Unanswered => Err(PromoteRefused::Unanswered),
-                    HandOverState::Silent | HandOverState::Waiting(_) => {
-                        self.lead(writer, now, None)
-                    }
+                    HandOverState::Silent => self.lead(writer, now, None),
                 });
                 Ok(0)
             }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use store::{
     CommitRecord, Database, DatabaseChange, Expiry, Old, Only, PromoteRefused, Query, Remaining,
-    ReplicationEvent, StepOutcome, Store, StoreOperation, StoreOptions, Sync, Value,
+    ReplicationEvent, StepOutcome, Store, StoreFailure, StoreOperation, StoreOptions, Sync, Value,
 };
 
-use crate::place::FIRST;
+use crate::place::{FIRST, everything};
 use crate::weather::{CALM, Weather, weather};
-use crate::world::{COUNT, Promotes, Told, World, everything};
+use crate::world::{COUNT, Promotes, Told, World};
 
 impl World {
     /// Everything in records that were set aside.
@@ -150,6 +150,21 @@ fn a_leader_that_is_well_hands_over_and_no_write_is_lost_or_refused_at_it() {
             }
         }
     }
+}
+
+#[test]
+fn a_refusal_of_the_leader_is_told_as_it_is() {
+    let mut world = World::new(1, Sync::Commit);
+    world.run(3_000);
+    world.kill(0);
+    // The others have another one, too.
+    world.nodes[0].place.settings.databases.truncate(1);
+    world.start(0);
+    world.run(3_000);
+    let step = StoreOperation::Change(DatabaseChange::put(b"key", Value::bytes(b"1")));
+    let told = world.executed(1, (Database(1), step)).expect_err("its leader has no such database");
+    let StoreFailure::Storage(told) = told else { panic!("{told:?}") };
+    assert!(told.starts_with("its leader has no database `"), "{told}");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use store::{
-    Database, DatabaseChange, Executed, Order, Query, StepOutcome, Store, StoreOperation,
-    StoreOptions, Value, Writer,
+    Database, DatabaseChange, Executed, Order, Query, SnapshotCursor, StepOutcome, Store,
+    StoreOperation, StoreOptions, Value, Writer,
 };
 
 pub(crate) const FIRST: Database = Database(0);
@@ -61,4 +61,15 @@ pub(crate) fn text(store: &Store, key: &str) -> Option<String> {
     let snapshot = store.snapshot().unwrap();
     let record = snapshot.get(FIRST, key.as_bytes(), 0).unwrap();
     record.map(|record| String::from_utf8_lossy(record.bytes).into_owned())
+}
+
+/// Everything in a store.
+pub(crate) fn everything(writer: &mut Writer) -> Vec<u8> {
+    let (mut cursor, mut all) = (Some(SnapshotCursor::default()), Vec::new());
+    while let Some(next) = cursor {
+        let piece = writer.piece(&next).unwrap();
+        all.extend(piece.changes);
+        cursor = piece.next;
+    }
+    all
 }

@@ -6,23 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::{
     Database, DatabaseChange, Executed, Membership, Order, PromoteRefused, Promoted, Query,
     ReplicationEvent, ReplicationMoment, ReplicationNews, ReplicationOrder, ReplicationPeer,
-    Replicator, ReplicatorOptions, SnapshotCursor, StepOutcome, Store, StoreFailure,
-    StoreOperation, StoreRole, Sync, Value, Writer,
+    Replicator, ReplicatorOptions, StepOutcome, Store, StoreFailure, StoreOperation, StoreRole,
+    Sync, Value, Writer,
 };
 
-use crate::place::{FIRST, Place};
+use crate::place::{FIRST, Place, everything};
 use crate::weather::{CALM, Dice, Weather};
-
-/// Everything in a store.
-pub(crate) fn everything(writer: &mut Writer) -> Vec<u8> {
-    let (mut cursor, mut all) = (Some(SnapshotCursor::default()), Vec::new());
-    while let Some(next) = cursor {
-        let piece = writer.piece(&next).unwrap();
-        all.extend(piece.changes);
-        cursor = piece.next;
-    }
-    all
-}
 
 /// A program with a store, while it runs.
 pub(crate) struct Running {
@@ -133,17 +122,28 @@ impl World {
 
     /// A client of a node executes a step and waits for its outcome.
     pub(crate) fn client(&mut self, number: usize, step: StoreOperation) -> StepOutcome {
-        let now = self.moment(number);
-        let running = self.nodes[number].running.as_mut().unwrap();
-        let order = Order { conditions: Vec::new(), steps: vec![(FIRST, step)] };
-        running.node.order(u64::MAX, vec![order], now);
-        while self.answer.is_none() {
-            self.run(5);
-        }
-        let Some(Ok(Executed::Done(mut outcomes))) = self.answer.take() else {
+        let Ok(Executed::Done(mut outcomes)) = self.executed(number, (FIRST, step)) else {
             panic!("it is done");
         };
         outcomes.remove(0)
+    }
+
+    /// The result of a step of a client of a node.
+    pub(crate) fn executed(
+        &mut self,
+        number: usize,
+        step: (Database, StoreOperation),
+    ) -> Result<Executed, StoreFailure> {
+        let now = self.moment(number);
+        let running = self.nodes[number].running.as_mut().unwrap();
+        let order = Order { conditions: Vec::new(), steps: vec![step] };
+        running.node.order(u64::MAX, vec![order], now);
+        loop {
+            self.run(5);
+            if let Some(answer) = self.answer.take() {
+                return answer;
+            }
+        }
     }
 
     /// The data that a client of a node reads.

@@ -9,6 +9,7 @@ use store::Promoted;
 use wire::http::status::Status;
 
 use super::Admin;
+use crate::admin::facts::Phase;
 use crate::message::{AnswerContext, ServiceContext, ToStoreWriter};
 
 /// Requests that wait for the writer of the store, and its answer.
@@ -68,6 +69,11 @@ impl Admin {
         }
         if self.promotion.waiting.contains(&context.id) {
             return Answer::Wait;
+        }
+        if self.phase == Phase::Draining {
+            let why = b"this server is about to end: promote another one\n";
+            reply.send(Status::CONFLICT, "text/plain; charset=utf-8", why);
+            return Answer::Done;
         }
         let sent =
             self.peers.store.map(|store| context.mail.send_part(store, ToStoreWriter::Promote));

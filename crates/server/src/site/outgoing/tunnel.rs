@@ -35,7 +35,7 @@ impl Site {
         self.outgoing.client.exchanges().next(tunnel.exchange, room, now_ns)
     }
 
-    /// Whether the server has sent more than was taken.
+    /// Whether there is more of the server as soon as it is taken.
     pub(crate) fn holds_for_client(&mut self, tunnel: &Tunnelled) -> bool {
         self.outgoing.client.exchanges().is_answer_left(tunnel.exchange)
     }
